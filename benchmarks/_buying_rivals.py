@@ -7,7 +7,7 @@ fit the one that is left with least. They know sums and GPUs, as the market has 
 
 import numpy as np
 
-from placer.plan.market import BinKind, DeviceAsk, PurchaseProblem
+from placer.plan.market import BinKind, ItemDeviceAsk, PurchaseProblem
 
 
 def buy_one_by_one(market: PurchaseProblem, *, best_fit: bool) -> int:
@@ -91,10 +91,10 @@ class _Fleet:
         return True
 
     @staticmethod
-    def _ask(kind: BinKind, item: int) -> tuple[DeviceAsk, int, int]:
+    def _ask(kind: BinKind, item: int) -> tuple[ItemDeviceAsk, int, int]:
         """Return what an item asks of GPUs: it is for a share of one GPU at most."""
         if not kind.devices or not kind.devices[0].rooms:
-            return DeviceAsk(), 0, 1
+            return ItemDeviceAsk(), 0, 1
         devices = kind.devices[0]
         ask = devices.asks[item]
         share = devices.sizes[ask.shares[0][0]][0] if ask.shares else 0

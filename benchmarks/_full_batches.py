@@ -14,10 +14,10 @@ from _worlds import lone
 
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, Machine, Node
-from placer_models.device import GPU, Device, LinkMatrix
+from placer_models.device import GPU, Device, GpuLinkMatrix
 from placer_models.device_share import WHOLE_PERCENT, DeviceShare
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
-from placer_models.policy import BindPolicy, QosClass, Strength
+from placer_models.policy import BindPolicy, QosClass, RequiredOrPreferred
 from placer_models.selectors import Labels
 from placer_models.topology_spread import SpreadConstraint
 
@@ -202,7 +202,7 @@ def machine(
     )
 
 
-def two_islands(gpus: int) -> LinkMatrix:
+def two_islands(gpus: int) -> GpuLinkMatrix:
     """Return links that are fast between neighbours, less so in half of the GPUs, else slow."""
 
     def rate(a: int, b: int) -> int:
@@ -215,7 +215,7 @@ def two_islands(gpus: int) -> LinkMatrix:
     names = {0: "X", PCIE: "SYS", NVLINK: "NV2", NVLINK_PAIR: "NV4"}
     rates = tuple(tuple(rate(a, b) for b in range(gpus)) for a in range(gpus))
     kinds = tuple(tuple(names[one] for one in row) for row in rates)
-    return LinkMatrix(tuple(range(gpus)), rates, kinds)
+    return GpuLinkMatrix(tuple(range(gpus)), rates, kinds)
 
 
 def gangs_of(family: Family, number: int, one: PodSet) -> Sequence[Gang]:
@@ -226,7 +226,9 @@ def gangs_of(family: Family, number: int, one: PodSet) -> Sequence[Gang]:
         (Container("main", requests),),
         QosClass.LSR if family.owns_cores else QosClass.LS,
         bind=BindPolicy.FULL_PCPUS if family.owns_cores else BindPolicy.DEFAULT,
-        bind_strength=Strength.REQUIRED if family.owns_cores else Strength.PREFERRED,
+        bind_strength=RequiredOrPreferred.REQUIRED
+        if family.owns_cores
+        else RequiredOrPreferred.PREFERRED,
         node_selector=((KIND, one.kind),) if one.kind else (),
         labels=itself if family.apart or family.zones else (),
         affinity=(AffinityTerm(itself, apart=True),) if family.apart else (),

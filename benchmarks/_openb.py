@@ -11,7 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from placer.openb.lists import TraceNode, read_trace_nodes, read_trace_pods
-from placer.openb.words import TraceConverter, gpu_models_of
+from placer.openb.words import TraceConverter, gpu_models_of_nodes
 from placer.plan.question import NodeOffer, PlanQuestion, PlanScenario
 from placer_models.cluster import Instance
 
@@ -60,7 +60,7 @@ def openb(folder: Path, pods: str) -> PlanQuestion:
     words = TraceConverter()
     nodes = read_trace_nodes(folder / "openb_node_list_all_node.csv")
     types = {(one.cpu_milli, one.memory_mib, one.gpus, one.model): one for one in nodes}
-    listed = read_trace_pods(folder / f"openb_pod_list_{pods}.csv", gpu_models_of(nodes))
+    listed = read_trace_pods(folder / f"openb_pod_list_{pods}.csv", gpu_models_of_nodes(nodes))
     gangs = tuple(words.lone(pod) for pod in listed)
     offers = tuple(_offer(types[key], words) for key in sorted(types))
     return PlanQuestion(Instance((), gangs), offers, (PlanScenario("as traced"),))

@@ -21,7 +21,7 @@ from placer.search.options import Engine, SolveOptions
 from placer_models.affinity import AffinityTerm
 from placer_models.node_strategy import NodeStrategy
 from placer_models.pod import Pod, PodSpec
-from placer_models.policy import Strength
+from placer_models.policy import RequiredOrPreferred
 from placer_models.topology_spread import SpreadConstraint
 
 SEED = 29
@@ -172,12 +172,14 @@ def services(rng: Random, pods: int, minded: bool) -> list[Pod]:
         if minded and service % 4 == 0:
             wish = replace(wish, spread=(SpreadConstraint(RACK, labels=labels),))
         elif minded and service % 4 == 1:
-            liked = SpreadConstraint(RACK, strength=Strength.PREFERRED, labels=labels)
+            liked = SpreadConstraint(RACK, strength=RequiredOrPreferred.PREFERRED, labels=labels)
             wish = replace(wish, spread=(SpreadConstraint(ZONE, labels=labels), liked))
         elif minded and service % 4 == 2:
             wish = replace(wish, affinity=(AffinityTerm(labels, apart=True),))
         elif minded:
-            apart = AffinityTerm(labels, True, Strength.PREFERRED, topology=RACK, weight=10)
+            apart = AffinityTerm(
+                labels, True, RequiredOrPreferred.PREFERRED, topology=RACK, weight=10
+            )
             wish = replace(wish, affinity=(AffinityTerm(labels, topology=ZONE), apart))
         size = min(rng.randint(5, 25), pods - len(made))
         made += [Pod(f"s{service}-{i}", "default", wish) for i in range(size)]

@@ -24,9 +24,9 @@ from node.fake_cgroupfs import FakeV1, FakeV2
 from node.node_documents import a_document, a_node, a_pod
 from placer.node.apply import apply
 from placer.node.cgroup_files import CgroupFilesystem
-from placer.node.cgroups import CPU, CPUSET, MEMORY, PIDS, Cgroups
-from placer.node.host import HostMachine
-from placer.node.mounts import MountError, kernel_cgroup_files
+from placer.node.cgroups import CPU, CPUSET, MEMORY, PIDS, CgroupReader
+from placer.node.host import HostFactsForApply
+from placer.node.mounts import CgroupMountError, kernel_cgroup_filesystem
 from placer.node.state import AppliedStateFolder
 from placer_models.cluster import Node
 from placer_models.policy import QosClass
@@ -37,7 +37,7 @@ CPUS = 128
 
 
 def measured(title: str, files: CgroupFilesystem, node: Node, rounds: int, *, owners: bool) -> None:
-    cgroups, host = Cgroups(files), HostMachine(node.name)
+    cgroups, host = CgroupReader(files), HostFactsForApply(node.name)
     pods = [a_pod(f"p{i}", milli=2) for i in range(PODS)]
     with tempfile.TemporaryDirectory() as folder:
         state = AppliedStateFolder(Path(folder))
@@ -83,14 +83,14 @@ def main() -> None:
     for title, fake in (("v2 in memory", FakeV2), ("v1 in memory", FakeV1)):
         measured(title, fake(f"0-{CPUS - 1}", nodes), a_node(CPUS, 8), rounds, owners=True)
     try:
-        files = kernel_cgroup_files()
-    except MountError as error:
+        files = kernel_cgroup_filesystem()
+    except CgroupMountError as error:
         print(f"this kernel: {error}")
         return
     if os.geteuid() != 0 or files.version != 1:
         print("this kernel: left out; it needs root, and cgroup v1")
         return
-    online = Cgroups(files).effective("", "cpuset.cpus")
+    online = CgroupReader(files).effective("", "cpuset.cpus")
     try:
         measured("this kernel v1", files, a_node(max(online) + 1, 1), rounds, owners=False)
     finally:

@@ -18,10 +18,10 @@ from _worlds import lone
 from placer_models.affinity import AffinityTerm, InNodeAffinityLevel
 from placer_models.cluster import Instance
 from placer_models.pod import Container, Pod, PodSpec, Resources
-from placer_models.policy import BindPolicy, QosClass, Strength
+from placer_models.policy import BindPolicy, QosClass, RequiredOrPreferred
 
 DB = (("app", "db"),)
-PREFERRED = Strength.PREFERRED
+PREFERRED = RequiredOrPreferred.PREFERRED
 
 WORDS: dict[str, tuple[AffinityTerm, ...]] = {
     "nothing": (),

@@ -18,11 +18,11 @@ import numpy as np
 from _arguments import not_run, one_of, parser_for
 from _openb import TRACES_MISSING, add_folder_of_traces
 
-from placer.openb.arrivals import ArrivalOrder
+from placer.openb.arrivals import TraceArrivalOrder
 from placer.openb.lists import WHOLE_MILLI, TraceNode, TracePod, read_trace_nodes, read_trace_pods
 from placer.openb.replay import MARKS, replay_without_departures
-from placer.openb.trace import Trace
-from placer.openb.words import gpu_models_of
+from placer.openb.trace import WorkloadTrace
+from placer.openb.words import gpu_models_of_nodes
 
 POLICIES = ("fgd", "expected", "expected-given")
 MOST_ARRIVALS = max(MARKS) / 100
@@ -124,18 +124,18 @@ LISTS: dict[str, Callable[[Drawn, np.random.Generator], Drawn]] = {
 }
 
 
-def trace_of(nodes: tuple[TraceNode, ...], pods: Drawn, seed: int) -> Trace:
+def trace_of(nodes: tuple[TraceNode, ...], pods: Drawn, seed: int) -> WorkloadTrace:
     """Return a drawn list on the nodes, each pod once and then pods by chance, to the last mark."""
     named = tuple(replace(pod, name=f"pod-{at}") for at, pod in enumerate(pods))
     random = np.random.default_rng(seed)
     ranks = tuple(map(int, random.permutation(len(nodes))))
-    trace = Trace(nodes, named, ArrivalOrder((), ranks))
+    trace = WorkloadTrace(nodes, named, TraceArrivalOrder((), ranks))
     order: list[int] = []
     waiting, asked = list(map(int, random.permutation(len(named)))), 0
     while asked < MOST_ARRIVALS * trace.capacity_milli:
         order.append(waiting.pop() if waiting else int(random.integers(len(named))))
         asked += milli_of(named[order[-1]])
-    return replace(trace, arrivals=ArrivalOrder(tuple(order), ranks))
+    return replace(trace, arrivals=TraceArrivalOrder(tuple(order), ranks))
 
 
 def main(nodes: tuple[TraceNode, ...], pods: Drawn, seeds: int, lists: Sequence[str]) -> None:
@@ -164,5 +164,7 @@ if __name__ == "__main__":
     if folder is None:
         not_run(TRACES_MISSING)
     of_nodes = read_trace_nodes(folder / "openb_node_list_gpu_node.csv")
-    of_pods = list(read_trace_pods(folder / "openb_pod_list_default.csv", gpu_models_of(of_nodes)))
+    of_pods = list(
+        read_trace_pods(folder / "openb_pod_list_default.csv", gpu_models_of_nodes(of_nodes))
+    )
     main(of_nodes, of_pods, said.seeds, said.lists)

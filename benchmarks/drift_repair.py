@@ -20,7 +20,7 @@ from _arguments import parser_for
 from _checkouts import HERE
 from node_agent import PODS, Agent, end_on_sigterm, root_cgroups
 
-from placer.node.cgroups import Cgroups
+from placer.node.cgroups import CgroupReader
 
 SETTLED_S = 2
 BEGUN_S = 12
@@ -34,7 +34,7 @@ class Drifts:
         self.repairs_s: list[float] = []
         self.costs_s: list[float] = []
 
-    def add(self, cgroups: Cgroups, i: int) -> None:
+    def add(self, cgroups: CgroupReader, i: int) -> None:
         """Overwrite a cpuset, and measure the repair."""
         cost_s = self.agent.cpu_s()
         self.repairs_s.append(self.agent.repair_s(cgroups, i))

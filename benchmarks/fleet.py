@@ -21,7 +21,7 @@ from placer_models.device import GPU
 from placer_models.machines.catalogue import load_machine
 from placer_models.placement import Answer, PartlyPlaced, Placed
 from placer_models.pod import Gang, Pod
-from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass, Strength
+from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass, RequiredOrPreferred
 
 KINDS = (
     "dgx-a100",
@@ -43,7 +43,13 @@ JOBS = (
 )
 SERVICES = (
     spec(QosClass.LSR, 4_000, 8),
-    spec(QosClass.LSE, 6_000, 16, bind=BindPolicy.FULL_PCPUS, bind_strength=Strength.REQUIRED),
+    spec(
+        QosClass.LSE,
+        6_000,
+        16,
+        bind=BindPolicy.FULL_PCPUS,
+        bind_strength=RequiredOrPreferred.REQUIRED,
+    ),
     spec(QosClass.LS, 2_000, 4),
     spec(QosClass.BE, 8_000, 4),
     spec(

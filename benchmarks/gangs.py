@@ -22,10 +22,10 @@ from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.device import GPU
 from placer_models.goals import GATHERING
 from placer_models.machines.catalogue import load_machine
-from placer_models.network import LevelRule, LevelRuleKind
+from placer_models.network import GangNetworkLevelRule, GangNetworkLevelRuleKind
 from placer_models.placement import DeviceGrant, PartlyPlaced, Placed, TierValue
 from placer_models.pod import Gang, Pod
-from placer_models.policy import QosClass, Strength
+from placer_models.policy import QosClass, RequiredOrPreferred
 
 SEED = 11
 RACK, BLOCK, ZONE = 8, 40, 250
@@ -34,20 +34,30 @@ RACK, BLOCK, ZONE = 8, 40, 250
 SHARE_OF_GPUS = 0.6
 """What the gangs ask for, of the GPUs that are free."""
 
-ASKING: dict[str, tuple[LevelRule, ...]] = {
+ASKING: dict[str, tuple[GangNetworkLevelRule, ...]] = {
     "nothing": (),
     "prefer rack, block": (
-        LevelRule("rack", LevelRuleKind.GATHER, Strength.PREFERRED),
-        LevelRule("block", LevelRuleKind.GATHER, Strength.PREFERRED),
+        GangNetworkLevelRule(
+            "rack", GangNetworkLevelRuleKind.GATHER, RequiredOrPreferred.PREFERRED
+        ),
+        GangNetworkLevelRule(
+            "block", GangNetworkLevelRuleKind.GATHER, RequiredOrPreferred.PREFERRED
+        ),
     ),
-    "require block": (LevelRule("block", LevelRuleKind.GATHER),),
+    "require block": (GangNetworkLevelRule("block", GangNetworkLevelRuleKind.GATHER),),
     "require block, prefer rack": (
-        LevelRule("block", LevelRuleKind.GATHER),
-        LevelRule("rack", LevelRuleKind.GATHER, Strength.PREFERRED),
+        GangNetworkLevelRule("block", GangNetworkLevelRuleKind.GATHER),
+        GangNetworkLevelRule(
+            "rack", GangNetworkLevelRuleKind.GATHER, RequiredOrPreferred.PREFERRED
+        ),
     ),
-    "require rack": (LevelRule("rack", LevelRuleKind.GATHER),),
-    "multiples of 4 in a rack": (LevelRule("rack", LevelRuleKind.MULTIPLES, count=4),),
-    "at most 4 in a rack": (LevelRule("rack", LevelRuleKind.SPREAD, count=4),),
+    "require rack": (GangNetworkLevelRule("rack", GangNetworkLevelRuleKind.GATHER),),
+    "multiples of 4 in a rack": (
+        GangNetworkLevelRule("rack", GangNetworkLevelRuleKind.MULTIPLES, count=4),
+    ),
+    "at most 4 in a rack": (
+        GangNetworkLevelRule("rack", GangNetworkLevelRuleKind.SPREAD, count=4),
+    ),
 }
 
 

@@ -29,11 +29,11 @@ import _timing
 from _arguments import one_of, parser_for
 
 import placer_models.links
-from placer_models.device import GPU, Device, LinkMatrix
+from placer_models.device import GPU, Device, GpuLinkMatrix
 from placer_models.links import (
     best_device_set_among_free,
     counts_by_class,
-    device_classes_by_links,
+    linked_classes_of_devices,
     lowest_free_minors,
 )
 from placer_models.machines.catalogue import catalogue_machine_names, load_machine
@@ -58,7 +58,7 @@ class Case:
 
     name: str
     devices: tuple[Device, ...]
-    links: LinkMatrix | None
+    links: GpuLinkMatrix | None
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ def ask(case: Case, free: tuple[int, ...], size: int) -> Timing:
 
 def choose(case: Case, free: tuple[int, ...], size: int) -> tuple[int, ...]:
     """Return the best set, from the devices on."""
-    board = device_classes_by_links(case.devices, case.links)
+    board = linked_classes_of_devices(case.devices, case.links)
     best = best_device_set_among_free(board, size, counts_by_class(board, free))
     assert best is not None
     return lowest_free_minors(board, best.counts, free)
@@ -171,7 +171,7 @@ def row(case: Case, timings: list[Timing]) -> str:
     ratios = sorted((t.plain / t.cold, t.scaled) for t in timings)
     middle, most = ratios[len(ratios) // 2], ratios[-1]
     p99 = quantiles(cold, n=100, method="inclusive")[98] if len(cold) > 1 else cold[0]
-    board = device_classes_by_links(case.devices, case.links)
+    board = linked_classes_of_devices(case.devices, case.links)
     return (
         f"{case.name:30} {len(case.devices):4} {len(board.classes):7}"
         f" {median(cold):9.2f} {p99:8.2f} {cold[-1]:8.2f} {median(t.warm for t in timings):9.3f}"
@@ -204,7 +204,7 @@ def typed(name: str, gpus: int, speed: Callable[[int, int], int]) -> Case:
     return Case(
         name,
         tuple(Device(GPU, i, numa_node=2 * i // gpus) for i in range(gpus)),
-        LinkMatrix(tuple(range(gpus)), tuple(map(tuple, table)), (("",) * gpus,) * gpus),
+        GpuLinkMatrix(tuple(range(gpus)), tuple(map(tuple, table)), (("",) * gpus,) * gpus),
     )
 
 

@@ -31,7 +31,13 @@ from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Node
 from placer_models.machines.catalogue import load_machine
 from placer_models.pod import Container, Gang, Pod, PodSpec
-from placer_models.policy import AlignmentPolicy, BindPolicy, GatherLevel, QosClass, Strength
+from placer_models.policy import (
+    AlignmentPolicy,
+    BindPolicy,
+    GatherLevel,
+    QosClass,
+    RequiredOrPreferred,
+)
 from placer_models.problem.problem import Problem
 
 SEED = 7
@@ -57,7 +63,13 @@ spec = partial(_worlds.spec, alignment=AlignmentPolicy.NONE)
 SPECS = (
     spec(QosClass.LSR, 4_000, 8),
     spec(QosClass.LSR, 7_000, 16),
-    spec(QosClass.LSR, 8_000, 16, bind=BindPolicy.FULL_PCPUS, bind_strength=Strength.REQUIRED),
+    spec(
+        QosClass.LSR,
+        8_000,
+        16,
+        bind=BindPolicy.FULL_PCPUS,
+        bind_strength=RequiredOrPreferred.REQUIRED,
+    ),
     spec(QosClass.LSR, 8_000, 16, bind=BindPolicy.SPREAD_BY_PCPUS),
     spec(QosClass.LSE, 16_000, 8, alignment=AlignmentPolicy.SINGLE_NUMA_NODE),
     spec(QosClass.LSR, 8_000, 32, gpus=1, alignment=AlignmentPolicy.BEST_EFFORT),

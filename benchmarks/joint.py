@@ -33,13 +33,15 @@ from placer.search.solver import solve
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.device import Device
 from placer_models.placement import DeviceGrant, Placed
-from placer_models.pod import Container, DeviceRequest, JointAllocation, Pod, PodSpec, Resources
-from placer_models.policy import AlignmentPolicy, JointScope, QosClass, Strength
+from placer_models.pod import Container, DeviceRequest, JointDevicesRequest, Pod, PodSpec, Resources
+from placer_models.policy import AlignmentPolicy, JointDevicesScope, QosClass, RequiredOrPreferred
 
 GPUS = 8
 NICS = 8
 SWITCHES = 4
-JOINT = JointAllocation(("gpu", "rdma"), JointScope.SAME_PCIE, Strength.REQUIRED)
+JOINT = JointDevicesRequest(
+    ("gpu", "rdma"), JointDevicesScope.SAME_PCIE, RequiredOrPreferred.REQUIRED
+)
 
 
 def machine(numa_nodes: int) -> Machine:
@@ -58,7 +60,7 @@ def machine(numa_nodes: int) -> Machine:
 
 
 def pod(
-    name: str, cpus: int, memory_bytes: int, gpus: int, nics: int, joint: JointAllocation | None
+    name: str, cpus: int, memory_bytes: int, gpus: int, nics: int, joint: JointDevicesRequest | None
 ) -> Pod:
     counts = (("gpu", gpus), ("rdma", nics))
     requests = Resources(

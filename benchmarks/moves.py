@@ -18,7 +18,7 @@ from placer_models.cluster import Instance, Node
 from placer_models.device import GPU
 from placer_models.goals import MOVES
 from placer_models.machines.catalogue import load_machine
-from placer_models.moves import moves_of
+from placer_models.moves import moves_in_answer
 from placer_models.placement import DeviceGrant, GaveUp, Infeasible, Placement
 from placer_models.pod import Pod
 from placer_models.policy import QosClass
@@ -63,7 +63,7 @@ def main(nodes: int, seconds: float) -> None:
             proof = "proven" if isinstance(answer, Infeasible) else "not proven"
             print(f"{budget:6}  {0:6}  none, {proof:30}  {took_s:7.2f}")
             continue
-        moved = len(moves_of(instance, answer.placement))
+        moved = len(moves_in_answer(instance, answer.placement))
         tiers = {value.tier: value for value in answer.tiers}
         first, moves = answer.tiers[0], tiers.get(MOVES)
         print(

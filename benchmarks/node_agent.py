@@ -20,12 +20,12 @@ from pathlib import Path
 from _arguments import not_run, parser_for
 from _checkouts import HERE, environment_of
 
-from placer.node.cgroups import CPUS, Cgroups
-from placer.node.discover import discover_hardware, to_machine
-from placer.node.mounts import MountError, kernel_cgroup_files
+from placer.node.cgroups import CPUS, CgroupReader
+from placer.node.discover import discover_hardware, machine_from_inventory
+from placer.node.mounts import CgroupMountError, kernel_cgroup_filesystem
 from placer_models.cluster import Node
 from placer_models.instance.node_file import node_placement_document_to_dict
-from placer_models.node_placement import NodePlacement, NodePod
+from placer_models.node_placement import NodePlacement, NodePlacementPod
 from placer_models.placement import ContainerPlacement, PodPlacement
 from placer_models.pod import Container, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
@@ -38,10 +38,10 @@ COMMAND = "import sys; from placer_cli.app import main; sys.exit(main())"
 def document() -> NodePlacement:
     """Return 500 LS pods on this machine."""
     name = socket.gethostname()
-    node = Node(name, to_machine(discover_hardware(), name).machine)
+    node = Node(name, machine_from_inventory(discover_hardware(), name).machine)
     spec = PodSpec((Container("main", Resources(cpu_milli=1)),), QosClass.LS)
     pods = tuple(
-        NodePod(
+        NodePlacementPod(
             Pod(f"pod-{i}", "default", spec),
             PodPlacement(
                 f"pod-{i}", "default", None, name, frozenset(),
@@ -82,7 +82,7 @@ class Agent:
         tasks = Path(f"/proc/{self.process.pid}/task").iterdir()
         return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
 
-    def repair_s(self, cgroups: Cgroups, i: int) -> float:
+    def repair_s(self, cgroups: CgroupReader, i: int) -> float:
         """Overwrite a cpuset; return how long it takes until it says again what it should."""
         path = cgroups.path("cpuset", f"{self.root}/pod-{i}@default/main@pod-{i}", CPUS)
         good = cgroups.files.read(path)
@@ -96,16 +96,16 @@ class Agent:
         """Stop it, and remove what it made."""
         self.process.send_signal(signal.SIGTERM)
         self.process.wait()
-        for mount in kernel_cgroup_files().mounts.values():
+        for mount in kernel_cgroup_filesystem().mounts.values():
             for folder, _, _ in os.walk(mount / self.root, topdown=False):
                 Path(folder).rmdir()
 
 
-def root_cgroups() -> Cgroups:
+def root_cgroups() -> CgroupReader:
     """Return the cgroups of this machine; where none may be made, that is said and all ends."""
     try:
-        cgroups = Cgroups(kernel_cgroup_files())
-    except MountError as error:
+        cgroups = CgroupReader(kernel_cgroup_filesystem())
+    except CgroupMountError as error:
         not_run(str(error))
     if os.geteuid() != 0:
         not_run("only root may make cgroups at the root")

@@ -40,7 +40,7 @@ from ortools.sat.python import cp_model
 from placer.search import budget as budget_module
 from placer.search import halt as halt_module
 from placer.search import solver
-from placer.search.budget import Budget
+from placer.search.budget import SolveBudget
 from placer.search.options import Engine, SolveOptions
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, Node, RunningPod
@@ -171,27 +171,27 @@ def solved(instance: Instance, limit_s: float, slower: float) -> dict[str, float
     """Return when the answer was there and what it is worth, by a clock of CPU time."""
     clock = SimpleNamespace(monotonic=lambda: slower * time.process_time())
     really = cp_model.CpSolver.solve
-    budgets: list[Budget] = []
+    budgets: list[SolveBudget] = []
 
     def work(one: cp_model.CpSolver, *given: Any) -> Any:
         one.parameters.max_time_in_seconds /= slower
         return really(one, *given)
 
-    def watched(options: SolveOptions) -> Budget:
-        budgets.append(Budget(options, started_s=clock.monotonic()))
+    def watched(options: SolveOptions) -> SolveBudget:
+        budgets.append(SolveBudget(options, started_s=clock.monotonic()))
         return budgets[0]
 
-    def started(budget: Budget, *given: Any, **named: Any) -> None:
+    def started(budget: SolveBudget, *given: Any, **named: Any) -> None:
         named.setdefault("started_s", clock.monotonic())
         begin(budget, *given, **named)
 
     modules: Sequence[Any] = (budget_module, halt_module)
-    begin = Budget.__init__
-    Budget.__init__ = started
+    begin = SolveBudget.__init__
+    SolveBudget.__init__ = started
     for module in modules:
         module.time = clock
     cp_model.CpSolver.solve = work
-    solver.Budget = watched
+    solver.SolveBudget = watched
     options = SolveOptions(Engine.AUTO, limit_s, workers=1, seed=1)
     ended_s, answer = timed(clock.monotonic, solver.solve, instance, options)
     tiers = answer.tiers if isinstance(answer, Placed | PartlyPlaced) else ()

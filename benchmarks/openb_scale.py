@@ -28,12 +28,12 @@ from _arguments import not_run, parser_for
 from _openb import TRACES_MISSING, add_folder_of_traces
 from _timing import p99, timed
 
-from placer.openb.arrivals import ArrivalOrder
+from placer.openb.arrivals import TraceArrivalOrder
 from placer.openb.lists import read_trace_nodes, read_trace_pods
 from placer.openb.policies import POLICIES, solve_options_for_policy
-from placer.openb.replay import DEADLINE_S, gpu_milli_of
-from placer.openb.trace import Trace
-from placer.openb.words import TraceConverter, gpu_models_of
+from placer.openb.replay import DEADLINE_S, gpu_milli_asked_by_lone_pod
+from placer.openb.trace import WorkloadTrace
+from placer.openb.words import TraceConverter, gpu_models_of_nodes
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch
 from placer.search.by_columns.places import SimplePodPlacer
@@ -47,14 +47,14 @@ KIB_PER_MIB = 1024
 OTHERS = ("dgx-a100", "hgx-h100", "minsky")
 
 
-def trace_of(folder: Path, copies: int) -> Trace:
+def trace_of(folder: Path, copies: int) -> WorkloadTrace:
     """Return the nodes so many times, and twice as many pods as they have room for."""
     nodes = read_trace_nodes(folder / "openb_node_list_gpu_node.csv")
-    pods = tuple(read_trace_pods(folder / "openb_pod_list_default.csv", gpu_models_of(nodes)))
+    pods = tuple(read_trace_pods(folder / "openb_pod_list_default.csv", gpu_models_of_nodes(nodes)))
     random = np.random.default_rng(SEED)
     ranks = tuple(map(int, random.permutation(len(nodes) * copies)))
     order = tuple(map(int, random.integers(len(pods), size=2 * copies * len(pods))))
-    return Trace(tuple(nodes) * copies, pods, ArrivalOrder(order, ranks))
+    return WorkloadTrace(tuple(nodes) * copies, pods, TraceArrivalOrder(order, ranks))
 
 
 def others_among(count: int, nodes: int) -> tuple[Node, ...]:
@@ -77,7 +77,7 @@ def placed(scheduler: Scheduler, gangs: list[Gang], options: SolveOptions) -> tu
 
 
 def main(
-    trace: Trace, percent: int, singles: int, policy: str, others: Sequence[Node] = ()
+    trace: WorkloadTrace, percent: int, singles: int, policy: str, others: Sequence[Node] = ()
 ) -> None:
     """Print what was measured."""
     words = TraceConverter()
@@ -90,7 +90,7 @@ def main(
     asked, batched_s, batched = 0, 0.0, 0
     while 100 * asked < percent * trace.capacity_milli:
         gangs = list(islice(arriving, BATCH))
-        asked += sum(map(gpu_milli_of, gangs))
+        asked += sum(map(gpu_milli_asked_by_lone_pod, gangs))
         batched_s, batched = batched_s + placed(scheduler, gangs, options)[0], batched + len(gangs)
     if batched:
         print(

@@ -20,7 +20,7 @@ from _random_mixes import random_mix
 
 from placer.plan.growth import GrowthCurve, solve_plan_at_scales
 from placer.plan.question import PlanQuestion
-from placer.plan.to_json import growth_to_json
+from placer.plan.to_json import plan_growth_to_dict
 from placer.sweep.workers import LocalProcessSweepWorkers
 
 ZONES = ("a", "b", "c")
@@ -72,7 +72,7 @@ def main() -> None:
             f"({100 * own_s / (own_s + theirs_s):.1f} % here)",
             flush=True,
         )
-    one, two = (json.dumps(growth_to_json(cases["all"], curve)) for curve in curves)
+    one, two = (json.dumps(plan_growth_to_dict(cases["all"], curve)) for curve in curves)
     print(f"ratio {seconds[1] / seconds[2]:.2f}; the same bytes: {one == two}")
 
 

@@ -24,16 +24,18 @@ from one_pod import machine
 from placer_models.cluster import Machine, Node
 from placer_models.device import Device, VirtualFunction
 from placer_models.device_share import DeviceShare
-from placer_models.device_strategy import DeviceRequestFanOut
-from placer_models.pod import Container, DeviceRequest, JointAllocation, Pod, PodSpec, Resources
-from placer_models.policy import JointScope, QosClass, Strength
+from placer_models.device_strategy import DeviceCountStrategy
+from placer_models.pod import Container, DeviceRequest, JointDevicesRequest, Pod, PodSpec, Resources
+from placer_models.policy import JointDevicesScope, QosClass, RequiredOrPreferred
 
 FUNCTIONS = tuple(
     VirtualFunction(i, f"0000:00:00.{i}", (("kind", "storage" if i % 2 else "general"),))
     for i in range(16)
 )
 HALF = DeviceShare(50)
-BESIDE = JointAllocation(("gpu", "rdma"), JointScope.SAME_NUMA_NODE, Strength.REQUIRED)
+BESIDE = JointDevicesRequest(
+    ("gpu", "rdma"), JointDevicesScope.SAME_NUMA_NODE, RequiredOrPreferred.REQUIRED
+)
 
 
 def with_nics(kind: Machine) -> Machine:
@@ -71,7 +73,7 @@ PAIRS: Mapping[str, tuple[PodSpec, PodSpec]] = {
         replace(
             _spec(DeviceRequest("gpu", 3), DeviceRequest("rdma", 1)),
             joint=BESIDE,
-            strategies=(("rdma", DeviceRequestFanOut.APPLY_FOR_EACH_GROUP),),
+            strategies=(("rdma", DeviceCountStrategy.APPLY_FOR_EACH_GROUP),),
         ),
     ),
     "extended": (_spec(), _spec(licences=2)),

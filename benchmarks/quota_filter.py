@@ -14,9 +14,9 @@ from _arguments import parser_for
 
 from placer.quota.filter import (
     ClassRequest,
-    FieldByFieldQuotas,
-    FreeQuotas,
-    GuardBitQuotas,
+    FieldByFieldFreeQuotas,
+    FreeQuotaNodeFilter,
+    GuardBitFreeQuotas,
     SortedFreeQuotas,
 )
 
@@ -39,7 +39,7 @@ class Loop:
         )
 
 
-def seconds_of(free: FreeQuotas, rounds: int) -> float:
+def seconds_of(free: FreeQuotaNodeFilter, rounds: int) -> float:
     """Return the median seconds of one question."""
     taken = []
     for _ in range(rounds):
@@ -62,7 +62,7 @@ def main() -> None:
     print(f"{nodes} nodes x {DEVICES} devices, {rounds} rounds")
     print(f"{'form':10} {'nodes/s':>14} {'x the loop':>12}")
     print(f"{'loop':10} {nodes / base_s:14,.0f} {1:12,.1f}")
-    for form in (FieldByFieldQuotas, GuardBitQuotas, SortedFreeQuotas):
+    for form in (FieldByFieldFreeQuotas, GuardBitFreeQuotas, SortedFreeQuotas):
         free = form(drawn, BITS)
         for want in WANTS:
             assert (free.passing(want) == loop.passing(want)).all(), form

@@ -36,7 +36,7 @@ from placer.search.solver import solve
 from placer.state.batch import build_problem
 from placer_models.machines.catalogue import load_machine
 from placer_models.pod import Pod
-from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass, Strength
+from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass, RequiredOrPreferred
 
 SEED = 11
 PODS_PER_NODE = 3
@@ -48,7 +48,13 @@ MACHINES = tuple(name for name in greedy_fleet.MACHINES if name not in ABSENT)
 
 SPECS = (
     spec(QosClass.LSR, 4_000, 8),
-    spec(QosClass.LSR, 8_000, 16, bind=BindPolicy.FULL_PCPUS, bind_strength=Strength.REQUIRED),
+    spec(
+        QosClass.LSR,
+        8_000,
+        16,
+        bind=BindPolicy.FULL_PCPUS,
+        bind_strength=RequiredOrPreferred.REQUIRED,
+    ),
     spec(QosClass.LSE, 8_000, 8, alignment=AlignmentPolicy.SINGLE_NUMA_NODE),
     spec(QosClass.LSR, 8_000, 32, gpus=1, alignment=AlignmentPolicy.BEST_EFFORT),
     spec(QosClass.LS, 16_000, 64, gpus=4, alignment=AlignmentPolicy.BEST_EFFORT),

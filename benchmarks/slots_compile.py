@@ -22,13 +22,13 @@ from _timing import timed
 
 from placer.slots.compiler import compile_job
 from placer.slots.file import read_job_graph
-from placer.slots.graph import ExecutionMode
+from placer.slots.graph import JobExecutionMode
 
 OPERATORS = 10_000
 PROMISE_S = 2.0
 
 
-def job_text(mode: ExecutionMode, *, known: bool) -> str:
+def job_text(mode: JobExecutionMode, *, known: bool) -> str:
     rng = random.Random(1)
     lines = ["apiVersion: placer/v1", "kind: JobGraph", f"mode: {mode}", "operators:"]
     for i in range(OPERATORS):
@@ -54,7 +54,7 @@ def seconds(work: Callable[[], object], rounds: int) -> tuple[float, float]:
 def main(rounds: int) -> None:
     print(f"{OPERATORS:,} operators        read from YAML      compiled   (median, worst; s)")
     with TemporaryDirectory() as folder:
-        for mode in ExecutionMode:
+        for mode in JobExecutionMode:
             for known in (False, True):
                 path = Path(folder) / "job.yaml"
                 path.write_text(job_text(mode, known=known), encoding="utf-8")

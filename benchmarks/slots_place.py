@@ -14,10 +14,16 @@ from random import Random
 from _arguments import parser_for
 from _timing import timed
 
-from placer.slots.resources import ResourceAmounts
+from placer.slots.resources import SlotResourceAmounts
 from placer.slots.workers.allocate import allocate_slots, allocate_slots_in_order
 from placer.slots.workers.default_slots import worker_spec
-from placer.slots.workers.model import JobNeeds, SlotNeed, Worker, WorkerMatchingStrategy, Workers
+from placer.slots.workers.model import (
+    DataflowWorkers,
+    NeededSlotsOfOneSize,
+    SlotsNeededByJob,
+    Worker,
+    WorkerMatchingStrategy,
+)
 
 KINDS = ((3, 20), (6, 60), (12, 60), (12, 200), (3, 600))
 """Sizes of slots, and slots in all."""
@@ -26,22 +32,26 @@ CPU, MEMORY = 16, 64
 """What a new worker has."""
 
 
-def cluster(seed: str, sizes: int, slots: int) -> tuple[Workers, JobNeeds]:
+def cluster(seed: str, sizes: int, slots: int) -> tuple[DataflowWorkers, SlotsNeededByJob]:
     """Draw workers and what a job asks of them."""
     rng = Random(seed)
-    total = ResourceAmounts(CPU, MEMORY)
+    total = SlotResourceAmounts(CPU, MEMORY)
     spec = worker_spec(total, slots=4)
     running = tuple(
         Worker(
-            total, ResourceAmounts(rng.randint(0, CPU), rng.randint(0, MEMORY)), spec.default_slot
+            total,
+            SlotResourceAmounts(rng.randint(0, CPU), rng.randint(0, MEMORY)),
+            spec.default_slot,
         )
         for _ in range(rng.randint(0, 5))
     )
-    needs: dict[ResourceAmounts, int] = {}
+    needs: dict[SlotResourceAmounts, int] = {}
     for _ in range(sizes):
-        size = ResourceAmounts(rng.randint(1, CPU // 2), rng.randint(1, MEMORY // 2))
+        size = SlotResourceAmounts(rng.randint(1, CPU // 2), rng.randint(1, MEMORY // 2))
         needs[size] = needs.get(size, 0) + slots // sizes
-    return Workers(spec, running), JobNeeds("j", tuple(SlotNeed(s, n) for s, n in needs.items()))
+    return DataflowWorkers(spec, running), SlotsNeededByJob(
+        "j", tuple(NeededSlotsOfOneSize(s, n) for s, n in needs.items())
+    )
 
 
 def main() -> None:

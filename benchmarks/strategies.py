@@ -17,7 +17,7 @@ from _timing import timed
 from _worlds import lone, running_pod, spec
 
 from placer.counting.account import accounts_of
-from placer.counting.placements import UnrealisableNode, realise
+from placer.counting.placements import NodeIdAssignmentFailure, realise_choices
 from placer.judge.measure import measure
 from placer.search.options import Engine, SolveOptions
 from placer.search.plain_pods import plain_choice_on
@@ -70,8 +70,8 @@ def first_fit(instance: Instance) -> Placement:
                 left[node] = [have - want for have, want in zip(room, wants, strict=True)]
                 choices[index] = plain_choice_on(problem, node)
                 break
-    placement = realise(instance, accounts, problem, choices)
-    assert not isinstance(placement, UnrealisableNode)
+    placement = realise_choices(instance, accounts, problem, choices)
+    assert not isinstance(placement, NodeIdAssignmentFailure)
     return placement
 
 

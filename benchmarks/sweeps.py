@@ -13,8 +13,8 @@ from _arguments import parser_for
 from _timing import timed
 
 from placer.search.exchanges.compiled_sweeps import run_annealing_sweeps_with_numba
-from placer.search.exchanges.move_rules import empty_domain_count_rules
-from placer.search.exchanges.sweeps import BinArrays, run_annealing_sweeps_with_numpy
+from placer.search.exchanges.move_rules import empty_domain_count_rule_arrays
+from placer.search.exchanges.sweeps import ExchangeSweepArrays, run_annealing_sweeps_with_numpy
 
 SIZES = ((32, 10, 2), (32, 12, 4), (64, 20, 3), (200, 12, 5))
 """Bins, slots of each, resources."""
@@ -24,7 +24,7 @@ SPARE = 2
 MOST_SLOTS = 12
 
 
-def bins_of(count: int, width: int, resources: int) -> BinArrays:
+def bins_of(count: int, width: int, resources: int) -> ExchangeSweepArrays:
     """Return bins that are full to 98 %."""
     rng = np.random.default_rng(1)
     held = width - GAPS
@@ -35,7 +35,7 @@ def bins_of(count: int, width: int, resources: int) -> BinArrays:
     endless = np.isinf(room[:, 0])
     gaps = [shapes] * GAPS
     slots = np.array([[*range(i * held, (i + 1) * held), *gaps] for i in range(count)])
-    return BinArrays(
+    return ExchangeSweepArrays(
         sizes=sizes,
         room=room,
         weights=1.0 / np.where(np.isinf(room), 1.0, room),
@@ -45,7 +45,7 @@ def bins_of(count: int, width: int, resources: int) -> BinArrays:
         endless=endless,
         slots=slots,
         loads=sizes[slots].sum(axis=1),
-        rules=empty_domain_count_rules(len(sizes)),
+        rules=empty_domain_count_rule_arrays(len(sizes)),
     )
 
 

@@ -9,7 +9,7 @@ from placer_models.cluster import Instance, Machine
 from placer_models.files.documents import (
     API_VERSION,
     DocumentInFile,
-    documents_of,
+    documents_in_text,
     load_documents,
     read_text,
     shown_file_name,
@@ -19,12 +19,12 @@ from placer_models.files.validate import only_document
 from placer_models.instance.build import (
     MACHINE,
     PLACEMENT,
-    build_instance,
+    build_instance_from_placer_files,
     defaults_beside_objects,
     document_kind,
     machine_from_document,
 )
-from placer_models.instance.placement_claims import OutcomeInFile
+from placer_models.instance.placement_claims import OutcomeInPlacementFile
 from placer_models.instance.placement_file import (
     placement_and_outcome_from_document,
     placement_from_document,
@@ -37,7 +37,7 @@ from placer_models.placement import Placement
 from placer_models.typed import check_argument_types
 
 if TYPE_CHECKING:
-    from placer.kubernetes.objects import Objects
+    from placer.kubernetes.objects import ClusterObjects
     from placer.kubernetes.summary import DumpSummary
     from placer.plan.question import NodeOffer, PlanQuestion
 
@@ -78,7 +78,7 @@ def load_instance(
             always are; in other files they are errors otherwise.
         who: Which of the pods that wait in a dump are to be placed; by default all but gated ones.
         bears_faults: Whether Nodes, Pods and what describes nodes may be faulty in a dump: they
-            loosen nothing, and the summary tells of them (`Objects.bears`).
+            loosen nothing, and the summary tells of them (`ClusterObjects.bears`).
 
     Raises:
         InputError: Something is wrong; there is one message, for the first fault.
@@ -95,7 +95,7 @@ def load_instance(
 
 def load_cluster(
     paths: Sequence[Path],
-    objects: "Objects",
+    objects: "ClusterObjects",
     on_summary: OnSummary | None = None,
     who: WaitingPodFilter = ALL,
 ) -> Instance:
@@ -199,7 +199,7 @@ def load_placement(path: Path) -> Placement:
     return load_placement_with_outcome(path)[0]
 
 
-def load_placement_with_outcome(path: Path) -> tuple[Placement, OutcomeInFile]:
+def load_placement_with_outcome(path: Path) -> tuple[Placement, OutcomeInPlacementFile]:
     """Return the placement of a file, and the file's claims about it.
 
     Raises:
@@ -264,7 +264,7 @@ def load_machine_file(path: Path) -> Machine:
     text = read_text(path)
     if _is_topo(text, path):
         return _read_topo(text, path)
-    documents = documents_of(text, path)
+    documents = documents_in_text(text, path)
     kinds = [document_kind(document) for document in documents]
     # Told by the kind, before reading: an instance might lead to further files, and back here.
     if kinds != [MACHINE]:
@@ -279,7 +279,7 @@ def load_machine_file(path: Path) -> Machine:
 def _instance(
     documents: Sequence[DocumentInFile], on_file: OnFile | None, *, skip_illegal: bool
 ) -> Instance:
-    return build_instance(documents, _Finder(on_file), skip_illegal=skip_illegal)
+    return build_instance_from_placer_files(documents, _Finder(on_file), skip_illegal=skip_illegal)
 
 
 class _Finder:
@@ -300,16 +300,16 @@ class _Finder:
         return self._read[path]
 
 
-def _objects(*, bears_faults: bool) -> "Objects":
-    from placer.kubernetes.objects import Objects
+def _objects(*, bears_faults: bool) -> "ClusterObjects":
+    from placer.kubernetes.objects import ClusterObjects
 
-    return Objects(bears=bears_faults)
+    return ClusterObjects(bears=bears_faults)
 
 
 def _dump(
     paths: Sequence[Path],
     on_summary: OnSummary | None,
-    objects: "Objects | None" = None,
+    objects: "ClusterObjects | None" = None,
     *,
     beside: Sequence[Path] = (),
     who: WaitingPodFilter = ALL,
@@ -340,7 +340,7 @@ def _documents(text: str, path: Path) -> tuple[DocumentInFile, ...]:
             "kubectl writes nothing where the cluster lacks one of the kinds that it is asked for"
         )
         raise InputError(shown_file_name(path), None, "", message)
-    return documents_of(text, path)
+    return documents_in_text(text, path)
 
 
 def _is_topo(text: str, path: Path) -> bool:

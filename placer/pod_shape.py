@@ -9,9 +9,10 @@ from tempfile import TemporaryDirectory
 from placer.load import load_instance
 from placer_models.cluster import Instance
 from placer_models.files.documents import API_VERSION, shown_file_name
-from placer_models.files.errors import InputError, in_quotes, near_or_first_names
+from placer_models.files.errors import InputError
 from placer_models.kubernetes.stream import holds_kubernetes_objects
 from placer_models.kubernetes.who_waits import ALL, WaitingPodFilter
+from placer_models.message_text import in_quotes, near_or_first_names_text
 from placer_models.placement import pod_or_gang_title
 from placer_models.pod import Gang, Pod
 from placer_models.reasons import Illegal, NotTried, Reason
@@ -60,7 +61,7 @@ def read_pod_shape(
     known += [r.pod.title for r in instance.running]
     raise ValueError(
         f"got {in_quotes(text)}; no pod or gang has this name, no file does, and no shape such as "
-        f"'cpu=4,memory=16Gi' is written so{near_or_first_names(text, dict.fromkeys(known))}"
+        f"'cpu=4,memory=16Gi' is written so{near_or_first_names_text(text, dict.fromkeys(known))}"
     )
 
 

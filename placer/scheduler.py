@@ -10,15 +10,15 @@ from placer.counting.account import Account
 from placer.explain.explain import DEFAULT_SECONDS, explain
 from placer.explain.explanation import Explanation
 from placer.greedy.expected.loading import preload_compiled_scores
-from placer.judge.misfits import Misfit, misfits_on
+from placer.judge.misfits import Misfit, misfits_on_node
 from placer.scheduling.arriving import BatchArrivals
 from placer.scheduling.checks import (
     check_batch,
     check_deadline,
     check_node_names,
-    check_running,
+    check_running_pods,
     defaults_shared_by_all_nodes,
-    legal_part_of,
+    legal_gangs_of_batch,
 )
 from placer.scheduling.decide import (
     LEAST_TIME_S,
@@ -26,7 +26,7 @@ from placer.scheduling.decide import (
     node_strategy_or_default,
     solve_and_judge,
 )
-from placer.scheduling.decision import Batch, Change, Decision, Snapshot
+from placer.scheduling.decision import Batch, ClusterChange, Decision, SchedulerSnapshot
 from placer.scheduling.deployment import cluster_after_decision, places_changed_since_decision
 from placer.scheduling.errors import (
     ContradictionError,
@@ -36,7 +36,7 @@ from placer.scheduling.errors import (
     UnknownPodError,
 )
 from placer.scheduling.expectation import Expectation
-from placer.scheduling.expecting import Expecting
+from placer.scheduling.expecting import ExpectationTracker
 from placer.scheduling.refusal import Refusal
 from placer.scheduling.scheduler_state import SchedulerState, changed_places, scheduler_state_of
 from placer.search.baseline import CacheBetweenSolves
@@ -105,7 +105,7 @@ class Scheduler:
         nodes = tuple(nodes)
         self._defaults = defaults_shared_by_all_nodes(nodes) if defaults is None else defaults
         self._state = _open(nodes_with_defaults(nodes, self._defaults), tuple(running), 0)
-        self._expecting = Expecting(Expectation(demand, demand is not None))
+        self._expecting = ExpectationTracker(Expectation(demand, demand is not None))
         self._expecting.arrive(
             runner.pod for record in self._state.records for runner in record.pods
         )
@@ -113,7 +113,7 @@ class Scheduler:
 
     @classmethod
     @check_argument_types
-    def restore(cls, snapshot: Snapshot) -> "Scheduler":
+    def restore(cls, snapshot: SchedulerSnapshot) -> "Scheduler":
         """Return a Scheduler that continues from a snapshot.
 
         Decisions made before it can be confirmed, as in the Scheduler that it was taken of.
@@ -121,7 +121,7 @@ class Scheduler:
         instance = snapshot.instance
         scheduler = cls(defaults=instance.common_defaults)
         scheduler._state = _open(instance.nodes, tuple(instance.running), snapshot.version)
-        scheduler._expecting = Expecting(snapshot.expectation)
+        scheduler._expecting = ExpectationTracker(snapshot.expectation)
         preload_compiled_scores(scheduler._state.nodes)
         return scheduler
 
@@ -143,10 +143,10 @@ class Scheduler:
         """The number of calls so far that changed something."""
         return self._state.version
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> SchedulerSnapshot:
         """Return the whole state as it is now."""
         state, expectation = self._state, self._expecting.now
-        return Snapshot(
+        return SchedulerSnapshot(
             Instance(
                 nodes=state.nodes,
                 gangs=(),
@@ -202,7 +202,7 @@ class Scheduler:
         return tuple(
             misfit
             for record in self._state.records
-            for misfit in misfits_on(record.node, record.pods)
+            for misfit in misfits_on_node(record.node, record.pods)
         )
 
     @check_argument_types
@@ -260,10 +260,10 @@ class Scheduler:
             )
             if after is None:
                 after = cluster_with_batch_placed(state, batch, decision.placement.pods)
-            change = Change(after.version, changed_places(state, after), moved=decision.moves)
-            taken = replace(decision, change=change)
+            followers = changed_places(state, after)
+            change = ClusterChange(after.version, followers, moved=decision.moves)
             self._state = after
-        return taken
+        return replace(decision, change=change)
 
     @check_argument_types
     def confirm(
@@ -271,7 +271,7 @@ class Scheduler:
         decision: Decision,
         deadline_s: float = CONFIRM_S,
         options: SolveOptions | None = None,
-    ) -> Change | Refusal:
+    ) -> ClusterChange | Refusal:
         """Take a decision, if its pods still fit the nodes that it gives them (B16).
 
         If the very CPUs, devices or bytes that it names are gone, the pods of that node are
@@ -334,7 +334,7 @@ class Scheduler:
         if decision.change is not None:
             homes = [replace(state.runner(m.home.key), placement=m.home) for m in decision.moves]
             state = state.replaced((place.key for place in decision.placement.pods), homes)
-        legal = legal_part_of(decision.batch, state.nodes, skip_illegal=True)
+        legal = legal_gangs_of_batch(decision.batch, state.nodes, skip_illegal=True)
         asked = None if pod is None else (pod,)
         try:
             return explain(state.asking(legal), decision.answer, asked, seconds)
@@ -342,7 +342,7 @@ class Scheduler:
             raise ContradictionError(str(error)) from None
 
     @check_argument_types
-    def release(self, pods: Iterable[NamespacedName]) -> Change:
+    def release(self, pods: Iterable[NamespacedName]) -> ClusterChange:
         """Take pods off their nodes: all that are named, or none of them.
 
         Raises:
@@ -357,7 +357,7 @@ class Scheduler:
             return self._become(self._state.without_pods(keys))
 
     @check_argument_types
-    def add_node(self, node: Node) -> Change:
+    def add_node(self, node: Node) -> ClusterChange:
         """Add a node on which nothing runs yet.
 
         Raises:
@@ -372,7 +372,7 @@ class Scheduler:
         return change
 
     @check_argument_types
-    def update_node(self, node: Node) -> Change:
+    def update_node(self, node: Node) -> ClusterChange:
         """Replace the facts about a node: machine, labels, health, cordon.
 
         Pods keep their places; those that no longer fit are reported.
@@ -384,10 +384,10 @@ class Scheduler:
         with self._lock:
             after = self._updated(self._ours(node))
             record = after.of(node.name)
-            return self._become(after, misfits_on(record.node, record.pods))
+            return self._become(after, misfits_on_node(record.node, record.pods))
 
     @check_argument_types
-    def remove_node(self, name: str) -> Change:
+    def remove_node(self, name: str) -> ClusterChange:
         """Remove a node on which nothing runs.
 
         Raises:
@@ -402,7 +402,7 @@ class Scheduler:
             return self._become(self._state.without_node(name))
 
     @check_argument_types
-    def cordon(self, name: str) -> Change:
+    def cordon(self, name: str) -> ClusterChange:
         """Let nothing new run on a node; what runs there stays.
 
         Raises:
@@ -412,7 +412,7 @@ class Scheduler:
         return self._cordoned(name, cordoned=True)
 
     @check_argument_types
-    def uncordon(self, name: str) -> Change:
+    def uncordon(self, name: str) -> ClusterChange:
         """Let new pods run on a node again.
 
         Raises:
@@ -440,7 +440,7 @@ class Scheduler:
         check_batch(batch, state.node_of)
         pods, expecting, arriving = tuple(pods_of_gangs(batch.gangs)), self._expecting, None
         with without_garbage_collection() as collect:
-            legal = legal_part_of(batch, state.nodes, skip_illegal=skip_illegal)
+            legal = legal_gangs_of_batch(batch, state.nodes, skip_illegal=skip_illegal)
             strategy = node_strategy_or_default(state, options)
             if strategy is NodeStrategy.EXPECTED:
                 arriving = BatchArrivals(pods, expecting.demand_on(state), expecting)
@@ -469,7 +469,7 @@ class Scheduler:
         except IndexError:
             return CacheBetweenSolves()
 
-    def _cordoned(self, name: str, *, cordoned: bool) -> Change:
+    def _cordoned(self, name: str, *, cordoned: bool) -> ClusterChange:
         with self._lock:
             node = replace(self._state.of(name).node, cordoned=cordoned)
             return self._become(self._updated(node))
@@ -482,19 +482,19 @@ class Scheduler:
         old = self._state.of(node.name).node
         return self._state if node == old else self._state.with_node(node)
 
-    def _become(self, after: SchedulerState, misfits: tuple[Misfit, ...] = ()) -> Change:
+    def _become(self, after: SchedulerState, misfits: tuple[Misfit, ...] = ()) -> ClusterChange:
         """Change the state; the last thing that a call does."""
-        change = _change(self._state, after, misfits)
+        change = _change(self._state, after, *misfits)
         self._state = after
         return change
 
 
 def _open(nodes: tuple[Node, ...], running: tuple[RunningPod, ...], version: int) -> SchedulerState:
     check_node_names(nodes)
-    check_running(running, {node.name for node in nodes})
+    check_running_pods(running, {node.name for node in nodes})
     with without_garbage_collection():
         return scheduler_state_of(nodes, running, version)
 
 
-def _change(old: SchedulerState, new: SchedulerState, misfits: tuple[Misfit, ...] = ()) -> Change:
-    return Change(new.version, changed_places(old, new), misfits)
+def _change(old: SchedulerState, new: SchedulerState, *misfits: Misfit) -> ClusterChange:
+    return ClusterChange(new.version, changed_places(old, new), misfits)

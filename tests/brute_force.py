@@ -25,7 +25,7 @@ from insides import BETWEEN_NODES, OF_NODES, Insides, broken
 from leaves import Stay, TooManyLeavesError, there
 from moving_question import questions
 from placer.judge.breaches import breaches
-from placer.judge.measure import Worth, is_better, measure
+from placer.judge.measure import Worth, are_tier_values_better, measure
 from placer_models.cluster import Instance
 from placer_models.placement import Placement
 from placer_models.pod import Gang, Pod
@@ -76,7 +76,7 @@ def best_placement(instance: Instance, most_leaves: int = MOST_LEAVES) -> Best:
             continue
         found, tried = _best_of(asked, most_leaves - leaves, best)
         leaves += tried
-        if found is not None and (best is None or is_better(found[0], best.vector)):
+        if found is not None and (best is None or are_tier_values_better(found[0], best.vector)):
             best = Best(found[1], found[0], leaves)
     assert best is not None, "nothing is placed, and even that is not allowed"
     return replace(best, leaves=leaves)
@@ -90,7 +90,7 @@ def _best_of(
     best = (known.vector, known.placement) if known else None
     found: tuple[Worth, Placement] | None = None
     for stays, placed in _assignments(instance):
-        if best and is_better(_placed_tiers(best[0]), placed):
+        if best and are_tier_values_better(_placed_tiers(best[0]), placed):
             break
         on_node: dict[str, list[Stay]] = defaultdict(list)
         for stay in stays:
@@ -105,7 +105,7 @@ def _best_of(
         if broken(instance, placement, ["moves"]):
             continue  # it moves too many
         vector = measure(instance, placement)
-        if best is None or is_better(vector, best[0]):
+        if best is None or are_tier_values_better(vector, best[0]):
             assert not breaches(instance, placement), "each node is well, and all together not"
             best = found = vector, placement
     return found, insides.leaves
@@ -137,7 +137,7 @@ def _assignments(instance: Instance) -> list[tuple[tuple[Stay, ...], Worth]]:
             found.append((stays, _placed_tiers(measure(instance, skeleton))))
 
     def compare(a: tuple[object, Worth], b: tuple[object, Worth]) -> int:
-        return is_better(b[1], a[1]) - is_better(a[1], b[1])
+        return are_tier_values_better(b[1], a[1]) - are_tier_values_better(a[1], b[1])
 
     return sorted(found, key=cmp_to_key(compare))
 

@@ -9,15 +9,15 @@ from typing import Any
 import yaml
 
 from kubernetes_worlds import Json, device, gpu, node, pod, topology
-from placer.kubernetes.dump import instance_of
+from placer.kubernetes.dump import instance_of_cluster_objects
 from placer.kubernetes.emit.kinds import EmitKind, emitted_files
 from placer.kubernetes.emit.placed_pods import placed_dump
 from placer.kubernetes.emit.writer import object_file_text
-from placer.kubernetes.objects import Objects
+from placer.kubernetes.objects import ClusterObjects
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance
-from placer_models.kubernetes.stream import ReadObject
+from placer_models.kubernetes.stream import ParsedObject
 from placer_models.placement import PartlyPlaced, Placed, Placement
 
 NUMA_POLICIES = ("BestEffort", "Restricted", "SingleNUMANode")
@@ -25,12 +25,12 @@ GROUP = "pod-group.scheduling.sigs.k8s.io"
 KOORDINATOR = "scheduling.koordinator.sh"
 
 
-def objects_of(found: Iterable[Json]) -> Objects:
+def objects_of(found: Iterable[Json]) -> ClusterObjects:
     """Return the objects as they are read from one file."""
-    known = Objects(keeps_whole=True)
+    known = ClusterObjects(keeps_whole=True)
     for i, one in enumerate(found):
         version, kind = str(one["apiVersion"]), str(one["kind"])
-        known.add(ReadObject("dump.json", i + 1, version, kind, one, json.dumps(one), True))
+        known.add(ParsedObject("dump.json", i + 1, version, kind, one, json.dumps(one), True))
     return known
 
 
@@ -38,7 +38,7 @@ def solved(
     objects: Iterable[Json], engine: Engine = Engine.GREEDY, *, whole: bool = False
 ) -> tuple[Instance, Placement]:
     """Return the cluster of these objects, and what is placed there: all, or something at least."""
-    instance, _ = instance_of(objects_of(objects))
+    instance, _ = instance_of_cluster_objects(objects_of(objects))
     answer = solve(instance, SolveOptions(engine, 10, None, workers=1, seed=0))
     assert isinstance(answer, Placed if whole else Placed | PartlyPlaced)
     return instance, answer.placement

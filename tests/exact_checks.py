@@ -8,7 +8,7 @@ import pytest
 from brute_force import Best, best_placement
 from leaves import TooManyLeavesError
 from placer.judge.breaches import breaches
-from placer.judge.measure import is_better, measure
+from placer.judge.measure import are_tier_values_better, measure
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance
@@ -67,7 +67,7 @@ def check_exact(instance: Instance, best: Best) -> None:
             if vector[-1][0] == EXPECTED:
                 # Improved in parts only: all before it is as good as can be, and it is no better.
                 assert vector[:-1] == best.vector[:-1], instance.name
-                assert not is_better(vector, best.vector), instance.name
+                assert not are_tier_values_better(vector, best.vector), instance.name
             else:
                 assert vector == best.vector, instance.name
             for value in answer.tiers:
@@ -88,7 +88,7 @@ def check_greedy(instance: Instance, best: Best) -> None:
             assert breaches(instance, answer.placement) == (), instance.name
             vector = measure(instance, answer.placement)
             assert tuple((t.tier, t.value) for t in answer.tiers) == vector, instance.name
-            assert not is_better(vector, best.vector), instance.name
+            assert not are_tier_values_better(vector, best.vector), instance.name
         case Infeasible():
             waiting = {pod.key for gang in instance.gangs for pod in gang.pods}
             assert waiting.isdisjoint(p.key for p in best.placement.pods), instance.name

@@ -22,7 +22,7 @@ from leaves import (
 )
 from own_parts import Found, OwnParts, all_held, best_parts, is_by_container
 from placer.judge.breaches import RULES
-from placer.judge.measure import Worth, is_better, measure
+from placer.judge.measure import Worth, are_tier_values_better, measure
 from placer.judge.scene import scene_for_judge
 from placer_models.affinity import InNodeAffinityLevel
 from placer_models.bound import is_bound_by_policy
@@ -30,7 +30,7 @@ from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.device import is_mig_instance
 from placer_models.goals import ALIGNMENT, LOCALITY_NUMA_NODES, LOCALITY_PACKAGES
-from placer_models.mig import gpu_of_mig_instance, mig_slices_covered
+from placer_models.mig import gpu_minor_of_mig_instance, mig_slices_covered
 from placer_models.placement import DeviceGrant, Placement, PodPlacement
 from placer_models.pod import DeviceRequest, Pod, PodSpec
 from placer_models.policy import ExclusivePolicy
@@ -170,7 +170,7 @@ class Insides:
             for parted, memory in self._with_memory(node, stays, at_home):
                 places = settled(self.instance, parted, memory)
                 vector = measure(self.instance, Placement(places))
-                if best is not None and not is_better(vector, best[0]):
+                if best is not None and not are_tier_values_better(vector, best[0]):
                     break
                 if others is not None and broken(
                     self.instance, Placement((*places, *others)), ("affinity",)
@@ -438,9 +438,9 @@ def added(costs: Iterable[Cost]) -> Cost:
 
 def overlap(node: Node, a: DeviceGrant, b: DeviceGrant) -> bool:
     """Return whether two MIG instances share something of their GPU."""
-    if not (is_mig_instance(a.type) and is_mig_instance(b.type)) or gpu_of_mig_instance(
+    if not (is_mig_instance(a.type) and is_mig_instance(b.type)) or gpu_minor_of_mig_instance(
         a.minor
-    ) != gpu_of_mig_instance(b.minor):
+    ) != gpu_minor_of_mig_instance(b.minor):
         return False
     mine, other = (set(mig_slices_covered(node.mig, g.type, g.minor)) for g in (a, b))
     return not mine.isdisjoint(other)

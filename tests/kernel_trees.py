@@ -5,8 +5,8 @@ import tarfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from placer.node.discover.machine_files import MachineFiles
-from placer.node.discover.roots import ArchiveMembers
+from placer.node.discover.machine_files import DiscoverMachineFiles
+from placer.node.discover.roots import DiscoverTarArchive
 
 CPU = "sys/devices/system/cpu"
 NODE = "sys/devices/system/node"
@@ -62,7 +62,7 @@ def smt_machine(packages: int = 2, cores: int = 2) -> Tree:
     return tree
 
 
-def files_of(*trees: Mapping[str, str]) -> MachineFiles:
+def files_of(*trees: Mapping[str, str]) -> DiscoverMachineFiles:
     """Return the files as a dump in memory."""
     found: dict[str, bytes | str | set[str]] = {"": set()}
     for tree in trees:
@@ -73,7 +73,7 @@ def files_of(*trees: Mapping[str, str]) -> MachineFiles:
                 assert isinstance(folder, set), path
                 folder.add(name)
             found[path] = text[2:] if text.startswith("->") else text.encode()
-    return MachineFiles("a dump", ArchiveMembers(found))
+    return DiscoverMachineFiles("a dump", DiscoverTarArchive(found))
 
 
 def write_tree(root: Path, *trees: Mapping[str, str]) -> Path:

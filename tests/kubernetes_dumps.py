@@ -6,14 +6,14 @@ import pytest
 
 from kubernetes_worlds import Json
 from placer.judge.breaches import breaches
-from placer.kubernetes.dump import DumpError, instance_of
-from placer.kubernetes.objects import Objects
+from placer.kubernetes.dump import DumpError, instance_of_cluster_objects
+from placer.kubernetes.objects import ClusterObjects
 from placer.kubernetes.summary import DumpSummary
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance
 from placer_models.defaults import Defaults
-from placer_models.kubernetes.stream import ReadObject
+from placer_models.kubernetes.stream import ParsedObject
 from placer_models.kubernetes.who_waits import ALL, WaitingPodFilter
 from placer_models.placement import GaveUp, Infeasible, PartlyPlaced, Placed, PodPlacement
 
@@ -28,11 +28,11 @@ def read(
 
     With ``bears`` faults of Nodes and Pods end nothing.
     """
-    known = Objects(bears=bears)
+    known = ClusterObjects(bears=bears)
     for i, found in enumerate(objects):
         version, kind = str(found["apiVersion"]), str(found["kind"])
-        known.add(ReadObject("dump.json", i + 1, version, kind, found, json.dumps(found), True))
-    return instance_of(known, defaults, who)
+        known.add(ParsedObject("dump.json", i + 1, version, kind, found, json.dumps(found), True))
+    return instance_of_cluster_objects(known, defaults, who)
 
 
 def faults(*objects: Json) -> list[str]:

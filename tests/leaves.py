@@ -10,7 +10,7 @@ from placer_models.bound import is_bound_by_policy, numa_nodes_bound_to
 from placer_models.cluster import Instance, Node
 from placer_models.cpuset import CpuSet
 from placer_models.device import admits_virtual_function
-from placer_models.device_strategy import DeviceRequestFanOut
+from placer_models.device_strategy import DeviceCountStrategy
 from placer_models.placement import ContainerPlacement, DeviceGrant, PodPlacement
 from placer_models.pod import ContainerRole, DeviceRequest, Gang, Pod, PodSpec
 from placer_models.policy import QosClass
@@ -135,10 +135,10 @@ def device_counts(spec: PodSpec, asked: DeviceRequest, node: Node) -> range:
     match dict(spec.strategies).get(asked.type):
         case None:
             return range(asked.count, asked.count + 1)
-        case DeviceRequestFanOut.APPLY_FOR_ALL:
+        case DeviceCountStrategy.APPLY_FOR_ALL:
             healthy = sum(d.type == asked.type and node.is_healthy(d) for d in node.devices)
             return range(healthy, healthy + 1)
-        case DeviceRequestFanOut.APPLY_FOR_EACH_GROUP:
+        case DeviceCountStrategy.APPLY_FOR_EACH_GROUP:
             first = spec.joint.types[0] if spec.joint else ""
             return range(1, spec.requests.count_of(first) + 1)
 

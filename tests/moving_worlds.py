@@ -10,7 +10,7 @@ from judge.hand import node, pod, put, world
 from mixed_worlds import mixed
 from placer_models.cluster import Instance, Node, RunningGang, RunningPod
 from placer_models.device import GPU
-from placer_models.network import LevelRule
+from placer_models.network import GangNetworkLevelRule
 from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources
 from placer_models.policy import AlignmentPolicy, QosClass
 from tiny_pods import lone, scale_of, tiny_spec
@@ -102,7 +102,7 @@ def pinned_crowd(budget: int) -> Instance:
     return replace(instance, running=(*others, replace(last, movable=False)))
 
 
-def tied_crowd(names: str, instance: Instance, *asked: LevelRule) -> Instance:
+def tied_crowd(names: str, instance: Instance, *asked: GangNetworkLevelRule) -> Instance:
     """Return the instance where the running pods of those names are a gang that asks for that."""
     running = tuple(
         replace(r, placement=replace(r.placement, gang="tied")) if r.pod.name in names else r

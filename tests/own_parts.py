@@ -7,7 +7,10 @@ from itertools import chain, combinations, product
 from math import gcd, prod
 
 from leaves import CPU, MEMORY, Stay, TooManyLeavesError, needs_of, pour
-from placer_models.alignment import fewest_cells, fewest_cells_holding
+from placer_models.alignment import (
+    fewest_cell_count_for_all_resources,
+    fewest_cell_count_for_one_resource,
+)
 from placer_models.bound import is_bound_by_policy
 from placer_models.placement import ContainerPlacement, DeviceGrant
 from placer_models.pod import Container, ContainerRole
@@ -169,7 +172,7 @@ def _masks(stay: Stay, container: Container) -> list[tuple[int, frozenset[Place]
     sizes: Sequence[int]
     if policy is AlignmentPolicy.BEST_EFFORT:
         amounts = [tuple(column[i] for _, column in columns) for i in range(len(cells))]
-        least = fewest_cells(amounts, needs) or 0
+        least = fewest_cell_count_for_all_resources(amounts, needs) or 0
         return [
             (size - least, frozenset(mask))
             for size in range(len(cells) + 1)
@@ -178,7 +181,7 @@ def _masks(stay: Stay, container: Container) -> list[tuple[int, frozenset[Place]
     if policy is AlignmentPolicy.SINGLE_NUMA_NODE:
         sizes = (0, 1)
     else:
-        widths = {fewest_cells_holding(column[:-1], want) for want, column in columns}
+        widths = {fewest_cell_count_for_one_resource(column[:-1], want) for want, column in columns}
         limit = widths.pop() if widths else len(numa_nodes)
         if widths or limit is None:
             return []

@@ -11,7 +11,7 @@ from math import prod
 
 from leaves import Held, Stay, homes_tried, may_be_bound, needs_of, pour_all, settled, there
 from placer.judge.breaches import breaches
-from placer.judge.measure import Worth, is_better, measure
+from placer.judge.measure import Worth, are_tier_values_better, measure
 from placer_models.cluster import Instance, Node
 from placer_models.placement import DeviceGrant, Placement
 from placer_models.pod import DeviceRequest, Gang, Pod
@@ -36,7 +36,7 @@ def best_vector_plainly(instance: Instance, most_leaves: int) -> Worth | None:
         if placement is None or breaches(instance, placement):
             continue
         vector = measure(instance, placement)
-        if best is None or is_better(vector, best):
+        if best is None or are_tier_values_better(vector, best):
             best = vector
     return best
 

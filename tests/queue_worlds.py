@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from placer.queue.fair import FairQueue
-from placer.queue.model import ChargeTime, DispatchTicket, DispatchUnit, ReservedUnit
+from placer.queue.model import DispatchTicket, DispatchUnit, FlowChargeTime, ReservedUnit
 
 TOP = ""
 
@@ -132,7 +132,7 @@ def _weight(rng: random.Random) -> int:
     return rng.choice([1000, 1000, 4000, 333, 7001, rng.randint(1, 9999)])
 
 
-def queue_of(world: World, charge: ChargeTime = ChargeTime.DISPATCH) -> FairQueue:
+def queue_of(world: World, charge: FlowChargeTime = FlowChargeTime.DISPATCH) -> FairQueue:
     """Return a queue with the world's flows and no units."""
     queue = FairQueue(
         charge=charge,

@@ -9,13 +9,13 @@ from insides import BETWEEN_NODES, OF_NODES, Insides, broken
 from leaves import Stay, there
 from placer.search.reasons.question import PodOnNode
 from placer.search.reasons.register import rule_demands_of_pod, without_rule_demands
-from placer.state.network import required_levels
+from placer.state.network import network_levels_required_by_gang
 from placer_models.cluster import Instance, Node, RunningPod
-from placer_models.network import LevelRule, LevelRuleKind
+from placer_models.network import GangNetworkLevelRule, GangNetworkLevelRuleKind
 from placer_models.placement import Answer, PartlyPlaced, Placed, Placement
 from placer_models.pod import Gang, Pod, PodSpec
 from placer_models.reach import without_asks_beyond_node
-from placer_models.reasons import Blocker, OccupancyStage, RuleDemand
+from placer_models.reasons import Blocker, FirstStageWithoutPlace, RuleDemand
 from placer_models.relations import without_needs_met_later
 
 MOST_LEAVES = 3_000
@@ -38,7 +38,9 @@ def has_place(
 
     """
     pod = there(Pod("alone", namespace, spec), node)
-    rules = tuple(LevelRule(level, LevelRuleKind.SPREAD, count=ANY) for level in levels)
+    rules = tuple(
+        GangNetworkLevelRule(level, GangNetworkLevelRuleKind.SPREAD, count=ANY) for level in levels
+    )
     gang = Gang("alone", namespace, (pod,), 1, lone=True, levels=rules)
     instance = Instance(tuple(nodes), (gang,), running=tuple(running))
     stay = Stay(gang, pod, node)
@@ -94,9 +96,9 @@ def check_blocker(
 
 
 VERDICTS = {
-    "never fits": OccupancyStage.EMPTY,
-    "not now": OccupancyStage.RUNNING,
-    "outvoted": OccupancyStage.PLACED,
+    "never fits": FirstStageWithoutPlace.EMPTY,
+    "not now": FirstStageWithoutPlace.RUNNING,
+    "outvoted": FirstStageWithoutPlace.PLACED,
 }
 COUNT = re.compile(r"(\d+) of (\d+) nodes: ")
 FIRST = ("affinity of a pod on another node", "topology-spread of a pod that is placed")
@@ -117,16 +119,19 @@ def check_reasons(instance: Instance, answer: Answer) -> int:
     moved = {place.key for place in placement.pods}
     arrived = [RunningPod(pods[place.key][0], place) for place in placement.pods]
     running = {
-        OccupancyStage.EMPTY: (),
-        OccupancyStage.RUNNING: tuple(instance.running),
-        OccupancyStage.PLACED: (*(r for r in instance.running if r.pod.key not in moved), *arrived),
+        FirstStageWithoutPlace.EMPTY: (),
+        FirstStageWithoutPlace.RUNNING: tuple(instance.running),
+        FirstStageWithoutPlace.PLACED: (
+            *(r for r in instance.running if r.pod.key not in moved),
+            *arrived,
+        ),
     }
     for left in answer.unplaced:
         pod, gang = pods[left.namespace, left.name]
         _check_pod(instance, pod, gang, left.reasons[0], running)
         for reason in left.reasons:
             for match in OF_GANG.finditer(reason):
-                when = OccupancyStage(match[2])
+                when = FirstStageWithoutPlace(match[2])
                 found = _members_that_fit(instance, gang, running[when], when)
                 assert found == int(match[1] or 0) < gang.minimum, reason
     return len(answer.unplaced)
@@ -137,12 +142,14 @@ def _check_pod(
     pod: Pod,
     gang: Gang,
     reason: str,
-    running: Mapping[OccupancyStage, Sequence[RunningPod]],
+    running: Mapping[FirstStageWithoutPlace, Sequence[RunningPod]],
 ) -> None:
-    levels = required_levels(gang)
+    levels = network_levels_required_by_gang(gang)
 
-    def fits(when: OccupancyStage) -> bool:
-        spec = without_needs_met_later(pod.spec) if when is OccupancyStage.EMPTY else pod.spec
+    def fits(when: FirstStageWithoutPlace) -> bool:
+        spec = (
+            without_needs_met_later(pod.spec) if when is FirstStageWithoutPlace.EMPTY else pod.spec
+        )
         return any(
             has_place(spec, pod.namespace, levels, instance.nodes, running[when], node)
             for node in instance.nodes
@@ -152,26 +159,26 @@ def _check_pod(
         assert sum(int(nodes) for nodes, _ in counted) == len(instance.nodes), reason
         assert {int(of) for _, of in counted} == {len(instance.nodes)}, reason
     if reason.startswith("no place was found"):
-        assert fits(OccupancyStage.PLACED), reason
+        assert fits(FirstStageWithoutPlace.PLACED), reason
         return
     when = next(when for word, when in VERDICTS.items() if reason.startswith(word))
     if counted:
         # What its gang, or a pod that was the first of its kind, asks of it is not tried.
-        asked = any(r.pod in gang.pods for r in running[OccupancyStage.PLACED]) or any(
+        asked = any(r.pod in gang.pods for r in running[FirstStageWithoutPlace.PLACED]) or any(
             said in reason for said in FIRST
         )
-        assert not fits(when) or (when is OccupancyStage.PLACED and asked), reason
-    if when is not OccupancyStage.EMPTY:
-        assert fits(OccupancyStage.EMPTY), reason
-    if when is OccupancyStage.PLACED:
-        assert fits(OccupancyStage.RUNNING), reason
+        assert not fits(when) or (when is FirstStageWithoutPlace.PLACED and asked), reason
+    if when is not FirstStageWithoutPlace.EMPTY:
+        assert fits(FirstStageWithoutPlace.EMPTY), reason
+    if when is FirstStageWithoutPlace.PLACED:
+        assert fits(FirstStageWithoutPlace.RUNNING), reason
 
 
 def _members_that_fit(
-    instance: Instance, gang: Gang, running: Sequence[RunningPod], when: OccupancyStage
+    instance: Instance, gang: Gang, running: Sequence[RunningPod], when: FirstStageWithoutPlace
 ) -> int:
     pods = gang.pods
-    if when is not OccupancyStage.PLACED:
+    if when is not FirstStageWithoutPlace.PLACED:
         pods = tuple(replace(pod, spec=without_needs_met_later(pod.spec)) for pod in pods)
     alone = Instance(
         instance.nodes,

@@ -17,7 +17,7 @@ from moving_worlds import crowded_instance, mixed_moving_instance, moving_instan
 from placer.explain.explain import explain
 from placer.explain.explanation import Explanation
 from placer.explain.final_state import instance_after_answer
-from placer.kubernetes.dump import instance_of
+from placer.kubernetes.dump import instance_of_cluster_objects
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, Node
@@ -53,7 +53,7 @@ def refusal_world(number: int) -> Instance:
     draw = Random(f"refusal-{number}")
     match number % WORLDS_ROUND:
         case 0:
-            instance, _ = instance_of(objects_of(dump_world(draw)))
+            instance, _ = instance_of_cluster_objects(objects_of(dump_world(draw)))
         case 1 | 2:
             return replace(draw.choice(_CROWDS)(number), move_budget=0)
         case _:

@@ -5,8 +5,8 @@ from itertools import count
 from random import Random
 
 from placer_models.cluster import Machine, Node
-from placer_models.device import GPU, Device, LinkMatrix
-from placer_models.policy import CoreKind
+from placer_models.device import GPU, Device, GpuLinkMatrix
+from placer_models.policy import HybridCoreKind
 from placer_models.topology import Cpu, NumaNode, Topology
 
 RDMA = "rdma"
@@ -47,7 +47,7 @@ def _cpus(rng: Random, numa_ids: Sequence[int]) -> tuple[Cpu, ...]:
     smt = rng.choice((1, 2, 2, 2, 2, 4))
     hybrid = smt > 1 and rng.random() < 0.2
     homeless = rng.random() < 0.15  # some CPUs are listed under no NUMA node
-    threads: list[tuple[int, int, int | None, CoreKind]] = []
+    threads: list[tuple[int, int, int | None, HybridCoreKind]] = []
     core = 0
     while len(threads) < wanted:
         small = hybrid and rng.random() < 0.4
@@ -56,7 +56,7 @@ def _cpus(rng: Random, numa_ids: Sequence[int]) -> tuple[Cpu, ...]:
             width -= 1  # a sibling is missing
         numa = numa_ids[core % len(numa_ids)] if rng.random() < 0.6 else rng.choice(numa_ids)
         home = None if homeless and rng.random() < 0.4 else numa
-        kind = CoreKind.EFFICIENCY if small else CoreKind.PERFORMANCE
+        kind = HybridCoreKind.EFFICIENCY if small else HybridCoreKind.PERFORMANCE
         threads += [
             (thread, core, home, kind) for thread in range(min(width, wanted - len(threads)))
         ]
@@ -101,7 +101,7 @@ def _homes(rng: Random, numa_ids: Sequence[int], count: int) -> list[int | None]
     return [None if rng.random() < unknown else rng.choice(numa_ids) for _ in range(count)]
 
 
-def _links(rng: Random, minors: Sequence[int]) -> LinkMatrix | None:
+def _links(rng: Random, minors: Sequence[int]) -> GpuLinkMatrix | None:
     """Draw a symmetric matrix of few distinct speeds; some machines know none."""
     if not minors or rng.random() < 0.1:
         return None
@@ -110,7 +110,7 @@ def _links(rng: Random, minors: Sequence[int]) -> LinkMatrix | None:
     for i in range(len(minors)):
         for j in range(i):
             rows[i][j] = rows[j][i] = rng.choice(speeds)
-    return LinkMatrix(
+    return GpuLinkMatrix(
         minors=tuple(minors),
         centi_gb_per_s=tuple(tuple(row) for row in rows),
         kinds=tuple(

@@ -16,7 +16,13 @@ from placer_models.pod import (
     PodSpec,
     Resources,
 )
-from placer_models.policy import AlignmentPolicy, BindPolicy, GatherLevel, QosClass, Strength
+from placer_models.policy import (
+    AlignmentPolicy,
+    BindPolicy,
+    GatherLevel,
+    QosClass,
+    RequiredOrPreferred,
+)
 from tiny_machines import RDMA
 
 QOS = (*[QosClass.LSR] * 4, *[QosClass.LSE] * 2, *[QosClass.LS] * 3, QosClass.BE)
@@ -113,12 +119,12 @@ def tiny_spec(rng: Random, scale: Scale) -> PodSpec:
         devices=tuple(DeviceRequest(kind, n) for kind, n in ((GPU, gpus), (RDMA, nics)) if n),
     )
     bind = rng.choice(tuple(BindPolicy))
-    required = Strength.REQUIRED if rng.random() < 0.3 else Strength.PREFERRED
+    required = RequiredOrPreferred.REQUIRED if rng.random() < 0.3 else RequiredOrPreferred.PREFERRED
     return PodSpec(
         containers=_containers(rng, requests),
         qos=qos,
         bind=bind,
-        bind_strength=required if bind is not BindPolicy.DEFAULT else Strength.PREFERRED,
+        bind_strength=required if bind is not BindPolicy.DEFAULT else RequiredOrPreferred.PREFERRED,
         alignment=tiny_alignment(rng, unset=0.65),
         node_selector=(("zone", rng.choice("ab")),) if rng.random() < 0.05 else (),
     )

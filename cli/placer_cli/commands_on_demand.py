@@ -82,7 +82,7 @@ class _Commands(MutableMapping[str, Any]):
         return len(self._entries)
 
 
-class CommandsOnDemand(TyperGroup):
+class LazyCommandGroup(TyperGroup):
     """A group whose help and whose completion of names import no command.
 
     A subclass says which commands there are, in `entries`.

@@ -8,7 +8,7 @@ from rich.console import Console, RenderableType
 
 if TYPE_CHECKING:
     from placer.kubernetes.summary import DumpSummary
-    from placer_cli.draw.canvas import Canvas
+    from placer_cli.draw.canvas import WidthAndMarks
 
 
 DEFAULT_WIDTH = 80
@@ -43,12 +43,12 @@ def result_console() -> Console:
     return _Stream(stderr=False)
 
 
-def print_drawing(draw: "Callable[[Canvas], RenderableType]") -> None:
+def print_drawing(draw: "Callable[[WidthAndMarks], RenderableType]") -> None:
     """Print a result that is drawn for the width and the marks of this terminal."""
-    from placer_cli.draw.canvas import canvas_of_console
+    from placer_cli.draw.canvas import width_and_marks_of_console
 
     console = result_console()
-    console.print(draw(canvas_of_console(console)))
+    console.print(draw(width_and_marks_of_console(console)))
 
 
 def error_console() -> Console:

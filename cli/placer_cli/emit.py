@@ -7,9 +7,9 @@ from pathlib import Path
 import typer
 
 from placer.kubernetes.emit.kinds import EmitKind
-from placer.kubernetes.objects import Objects
+from placer.kubernetes.objects import ClusterObjects
 from placer_models.cluster import Instance
-from placer_models.files.errors import spelling_suggestion
+from placer_models.message_text import spelling_suggestion
 from placer_models.placement import Answer, PartlyPlaced, Placed
 
 
@@ -53,13 +53,13 @@ def refuse_moves_without_evictions(emission: EmitOptions | None, instance: Insta
         )
 
 
-def object_store_for_emission(emission: EmitOptions) -> Objects:
+def empty_cluster_objects_for_emit(emission: EmitOptions) -> ClusterObjects:
     """Return what has to be kept of a dump."""
-    return Objects(keeps_whole=EmitKind.YAML in emission.kinds, bears=True)
+    return ClusterObjects(keeps_whole=EmitKind.YAML in emission.kinds, bears=True)
 
 
 def write_emitted_objects(
-    emission: EmitOptions, objects: Objects, instance: Instance, answer: Answer
+    emission: EmitOptions, objects: ClusterObjects, instance: Instance, answer: Answer
 ) -> str:
     """Write what the cluster is told of the answer; return what is to be said of it.
 
@@ -69,7 +69,7 @@ def write_emitted_objects(
     """
     from placer.kubernetes.emit.kinds import emitted_files
     from placer.kubernetes.emit.placed_pods import placed_dump
-    from placer.kubernetes.emit.writer import write_folder
+    from placer.kubernetes.emit.writer import create_folder_with_files
 
     if not isinstance(answer, Placed | PartlyPlaced):
         return f"nothing is placed: {emission.folder} was not written"
@@ -80,7 +80,7 @@ def write_emitted_objects(
     later = f"; nothing of {waits}: a claim of it is not made of its template yet" if waits else ""
     if not files:
         return f"no pod that is placed needs any: {emission.folder} was not written{later}"
-    write_folder(emission.folder, files)
+    create_folder_with_files(emission.folder, files)
     counts = Counter(str(one["kind"]) for file in files for one in file.objects)
     written = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
     several = "file" if len(files) == 1 else "files"

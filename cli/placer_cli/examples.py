@@ -7,8 +7,8 @@ from pathlib import Path
 
 import typer
 
-from placer_cli.output import write_below
-from placer_models.files.errors import spelling_suggestion
+from placer_cli.output import write_files_below_folder
+from placer_models.message_text import spelling_suggestion
 
 FOLDER = "instances"
 """Where copies are made, so that the commands of the pages run as they stand there."""
@@ -86,7 +86,7 @@ def copy_bundled_examples(
             f"{in_the_way[0]}{others} is there and says something else; "
             "name another folder (--to), or write over it (--force)"
         )
-    write_below(target, {one.path: one.text for one in examples})
+    write_files_below_folder(target, {one.path: one.text for one in examples})
     return [target / one.path for one in examples]
 
 

@@ -3,7 +3,7 @@
 from enum import IntEnum
 
 
-class Exit(IntEnum):
+class ExitCode(IntEnum):
     """What the shell learns; 2 is the shell's own word for wrong usage."""
 
     DONE = 0

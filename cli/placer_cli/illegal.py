@@ -43,7 +43,7 @@ class IllegalPodsError(InputError):
 
 
 @contextmanager
-def naming_the_option() -> Iterator[None]:
+def naming_skip_illegal_in_errors() -> Iterator[None]:
     """Let errors of reading name the option where it helps.
 
     Raises:
@@ -90,7 +90,7 @@ def read_instance(
     return _told(partial(load, bears_faults=bears_faults), on_summary, who)
 
 
-def read_any(
+def read_any_document(
     path: Path,
     on_summary: "OnDump",
     *,
@@ -115,7 +115,7 @@ def read_any(
 def _told(load: Callable[["OnDump"], _Read], on_summary: "OnDump", who: WaitingPodFilter) -> _Read:
     """Return what is loaded, and tell what became of a dump, or of a file's illegal pods."""
     dumps: list[DumpSummary] = []
-    with naming_the_option():
+    with naming_skip_illegal_in_errors():
         found = load(dumps.append)
     refuse_cluster_options(who, is_cluster=bool(dumps))
     for summary in dumps:
@@ -130,7 +130,7 @@ def _note_illegal(instance: Instance) -> None:
 
     The summary of a dump names the illegal pods of a dump.
     """
-    from placer_cli.draw.texts import fold_names
+    from placer_cli.draw.texts import names_as_host_lists
 
     for begin, pods in (
         ("illegal, not placed", _waiting(instance)),
@@ -140,12 +140,12 @@ def _note_illegal(instance: Instance) -> None:
         for title, why in pods:
             by_why.setdefault(why, []).append(title)
         for why, titles in by_why.items():
-            print_note(f"{begin}: {fold_names(titles)}: {why}")
+            print_note(f"{begin}: {names_as_host_lists(titles)}: {why}")
     beside = [
         pod_or_gang_title(one.namespace, one.name) for one in instance.left_out if not _bad(one)
     ]
     if beside:
-        print_note(f"not placed without illegal members: {fold_names(beside)}")
+        print_note(f"not placed without illegal members: {names_as_host_lists(beside)}")
 
 
 def _waiting(instance: Instance) -> Iterator[tuple[str, str]]:

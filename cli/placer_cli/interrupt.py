@@ -8,7 +8,7 @@ from threading import Thread
 from types import FrameType
 from typing import TypeVar
 
-from placer.search.halt import Halt
+from placer.search.halt import SearchHalt
 
 T = TypeVar("T")
 
@@ -22,9 +22,9 @@ class InterruptedSolveError(Exception):
 
 
 @contextmanager
-def halt_on_ctrl_c() -> Iterator[Halt]:
+def halt_on_ctrl_c() -> Iterator[SearchHalt]:
     """Yield what the first Ctrl-C calls; the second one ends the command."""
-    halt = Halt()
+    halt = SearchHalt()
 
     def on_interrupt(_signal: int, _frame: FrameType | None) -> None:
         if halt.called_s is not None:
@@ -38,7 +38,7 @@ def halt_on_ctrl_c() -> Iterator[Halt]:
         signal.signal(signal.SIGINT, before)
 
 
-def interruptible(work: Callable[[], T], halt: Halt) -> T:
+def run_interruptibly(work: Callable[[], T], halt: SearchHalt) -> T:
     """Return what the work returns, or raise what it raises; a halt is said on standard error.
 
     Python runs signal handlers in the main thread between two of its own steps, and a

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from placer_cli.output import check_absolute_path, output_path
+from placer_cli.output import check_absolute_path, parse_output_path
 
 LEAST_S = 0.001
 """With fewer seconds than this nothing is ever searched."""
@@ -68,7 +68,7 @@ def format_option(help_text: str) -> Any:
 
 def output_option(help_text: str, **more: Any) -> Any:
     """Return an option that names a file to be written."""
-    return typer.Option(parser=output_path, metavar="FILE", help=help_text, **more)
+    return typer.Option(parser=parse_output_path, metavar="FILE", help=help_text, **more)
 
 
 def seconds_option(help_text: str, least_s: float = LEAST_S, metavar: str = "S") -> Any:

@@ -13,7 +13,7 @@ from typing import TextIO
 import typer
 
 
-class Format(StrEnum):
+class OutputFormat(StrEnum):
     """How a result is written."""
 
     TABLE = "table"
@@ -26,14 +26,14 @@ class Format(StrEnum):
     """The same document as JSON, for programs and people."""
 
 
-def format_of(file: Path) -> Format:
+def output_format_of_file(file: Path) -> OutputFormat:
     """Return the format of a document's file by its suffix: YAML, else JSON."""
-    return Format.YAML if file.suffix in (".yaml", ".yml") else Format.JSON
+    return OutputFormat.YAML if file.suffix in (".yaml", ".yml") else OutputFormat.JSON
 
 
-def json_or_yaml_text(tree: object, form: Format) -> str:
+def json_or_yaml_text(tree: object, form: OutputFormat) -> str:
     """Write a tree as JSON or YAML, with its keys in their order."""
-    if form is Format.YAML:
+    if form is OutputFormat.YAML:
         import yaml
 
         dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
@@ -41,12 +41,12 @@ def json_or_yaml_text(tree: object, form: Format) -> str:
     return json.dumps(tree, indent=2) + "\n"
 
 
-def print_json_or_yaml(tree: object, form: Format) -> None:
+def print_json_or_yaml(tree: object, form: OutputFormat) -> None:
     """Print a result as JSON or YAML."""
     typer.echo(json_or_yaml_text(tree, form), nl=False)
 
 
-def output_path(text: str) -> Path:
+def parse_output_path(text: str) -> Path:
     """Return the file that an option names, for Typer's ``parser``.
 
     Raises:
@@ -106,7 +106,7 @@ def refuse_unwritable(path: Path | None) -> None:
 
 
 @contextmanager
-def replacing_file(path: Path) -> Iterator[TextIO]:
+def open_replacement_file(path: Path) -> Iterator[TextIO]:
     """Open a file that takes the place of ``path`` at the end, if all went well.
 
     It is opened at once, so that a place that cannot be written to is known before the
@@ -144,13 +144,13 @@ def replacing_file(path: Path) -> Iterator[TextIO]:
         raise
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Let a file say a text, as `replacing_file` does."""
-    with replacing_file(path) as stream:
+def replace_file_with_text(path: Path, text: str) -> None:
+    """Let a file say a text, as `open_replacement_file` does."""
+    with open_replacement_file(path) as stream:
         stream.write(text)
 
 
-def write_below(folder: Path, texts: Mapping[str, str]) -> None:
+def write_files_below_folder(folder: Path, texts: Mapping[str, str]) -> None:
     """Write files below a folder, each whole or not at all; folders are made as needed.
 
     Neither the folder nor anything below it may be a symbolic link: who may write there could

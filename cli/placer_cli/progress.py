@@ -15,7 +15,7 @@ BAR_COLUMNS = 20
 
 
 @contextmanager
-def progress(console: Console) -> Iterator[Callable[[str], None]]:
+def solving_spinner(console: Console) -> Iterator[Callable[[str], None]]:
     """Yield a function to be told what is done next."""
     if not console.is_terminal:
         yield lambda words: None
@@ -41,12 +41,12 @@ def counting_progress_bar(
         return
     from rich.progress import MofNCompleteColumn, TimeRemainingColumn
 
-    with vanishing_bar(console, MofNCompleteColumn(), TimeRemainingColumn()) as bar:
+    with transient_progress_bar(console, MofNCompleteColumn(), TimeRemainingColumn()) as bar:
         task = bar.add_task(what, total=most)
         yield lambda done: bar.update(task, completed=done)
 
 
-def vanishing_bar(console: Console, *figures: "ProgressColumn", **more: Any) -> "Progress":
+def transient_progress_bar(console: Console, *figures: "ProgressColumn", **more: Any) -> "Progress":
     """Return a bar with a description, a percentage and figures; it is gone when it ends."""
     # Only now: most commands draw no bar, and start sooner without it.
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn

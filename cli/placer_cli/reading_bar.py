@@ -6,7 +6,7 @@ from pathlib import Path
 from time import monotonic
 
 from placer_cli.console import error_console
-from placer_cli.progress import BAR_COLUMNS, vanishing_bar
+from placer_cli.progress import BAR_COLUMNS, transient_progress_bar
 from placer_models.files.reading import LEAST_BYTES, Tell
 
 _EVERY_S = 0.1
@@ -24,7 +24,7 @@ def reading_bar(file: str, size_bytes: int | None) -> Iterator[Tell]:
     from rich.cells import set_cell_size
     from rich.progress import DownloadColumn
 
-    bar = vanishing_bar(console, DownloadColumn(binary_units=True), auto_refresh=False)
+    bar = transient_progress_bar(console, DownloadColumn(binary_units=True), auto_refresh=False)
     room = max(8, console.width - BAR_COLUMNS - _FIGURES_COLUMNS)
     name = set_cell_size(Path(file).name, room).rstrip()
     task = bar.add_task(f"reading {name}", total=size_bytes)

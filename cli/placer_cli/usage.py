@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from placer_models.files.errors import spelling_suggestion
+from placer_models.message_text import spelling_suggestion
 
 _OTHER_WORDS = (
     (("--time-limit", "--seconds"), "deadline duration max-seconds max-time time timeout"),
@@ -33,7 +33,7 @@ _OTHER_WORDS = (
 """Options of one meaning, and other words that people type for them."""
 
 
-def usage_message(error: typer.TyperException) -> str:
+def usage_error_message(error: typer.TyperException) -> str:
     """Return the message of a usage error, with the value that was given."""
     option = getattr(error, "option_name", None)
     if option is not None and hasattr(error, "possibilities"):

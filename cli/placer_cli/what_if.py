@@ -12,7 +12,7 @@ import typer
 from placer.search.options import SolveOptions
 from placer_cli.console import error_console, print_drawing, print_dump_summary
 from placer_cli.illegal import read_instance
-from placer_cli.output import Format, print_json_or_yaml
+from placer_cli.output import OutputFormat, print_json_or_yaml
 from placer_models.cluster import Instance, Machine
 from placer_models.kubernetes.who_waits import WaitingPodFilter
 from placer_models.placement import Answer
@@ -76,7 +76,7 @@ def solve_what_if(
     texts: Sequence[str],
     paths: Sequence[Path],
     options: SolveOptions,
-    form: Format,
+    form: OutputFormat,
     *,
     skip_illegal: bool,
     who: WaitingPodFilter,
@@ -90,9 +90,9 @@ def solve_what_if(
         InputError: Something is wrong with a file.
 
     """
-    from placer_cli.interrupt import halt_on_ctrl_c, interruptible
-    from placer_cli.progress import progress
-    from placer_models.whatif.change import ChangeError
+    from placer_cli.interrupt import halt_on_ctrl_c, run_interruptibly
+    from placer_cli.progress import solving_spinner
+    from placer_models.whatif.change import WhatIfChangeError
 
     logging.getLogger("placer.search").addHandler(logging.NullHandler())
     started_s = monotonic()
@@ -102,20 +102,20 @@ def solve_what_if(
     )
     instance = with_options_applied(instance, options, moves, demand)
     read_s = monotonic() - started_s
-    with halt_on_ctrl_c() as halt, progress(error_console()) as tell:
+    with halt_on_ctrl_c() as halt, solving_spinner(error_console()) as tell:
         from placer.search.solver import solve
         from placer.search.what_if import solve_with_changes
 
         left_s = options.time_limit_s - (monotonic() - started_s - read_s)
         timed = replace(options, halt=halt, time_limit_s=max(0.001, left_s))
         try:
-            found = interruptible(
+            found = run_interruptibly(
                 lambda: solve_with_changes(
                     instance, changes, timed, lambda i, o: solve(i, o, tell)
                 ),
                 halt,
             )
-        except ChangeError as error:
+        except WhatIfChangeError as error:
             raise typer.BadParameter(f"--what-if {error}") from None
     _print(found, changes, instance, options, form)
     solve_s = monotonic() - started_s - read_s
@@ -131,18 +131,18 @@ def parse_changes(texts: Sequence[str]) -> list["InstanceChange"]:
         InputError: Something is wrong with a file.
 
     """
-    from placer_models.instance.changes_file import read_changes
-    from placer_models.whatif.change import ChangeError
+    from placer_models.instance.changes_file import load_changes
+    from placer_models.whatif.change import WhatIfChangeError
     from placer_models.whatif.language import parse_change
 
     changes: list[InstanceChange] = []
     for text in texts:
         if text.startswith(FILE):
-            changes += read_changes(Path(text.removeprefix(FILE)), _machine)
+            changes += load_changes(Path(text.removeprefix(FILE)), _machine)
             continue
         try:
             changes.append(parse_change(text, _machine))
-        except ChangeError as error:
+        except WhatIfChangeError as error:
             raise typer.BadParameter(f"--what-if: {error}") from None
     return changes
 
@@ -158,9 +158,9 @@ def _print(
     changes: Sequence["InstanceChange"],
     instance: Instance,
     options: SolveOptions,
-    form: Format,
+    form: OutputFormat,
 ) -> None:
-    if form is not Format.TABLE:
+    if form is not OutputFormat.TABLE:
         print_json_or_yaml(_tree(found, changes, instance), form)
         return
     from placer_cli.draw.what_if import draw_what_if
@@ -172,7 +172,7 @@ def _tree(
     found: "WhatIfComparison", changes: Sequence["InstanceChange"], instance: Instance
 ) -> dict[str, object]:
     """Return both answers, and who gains and loses a place, for programs."""
-    from placer_models.instance.placement_file import solve_answer_to_json
+    from placer_models.instance.placement_file import solve_answer_to_dict
 
     def pods(nodes: dict[tuple[str, str], str | None] | dict[tuple[str, str], str]) -> list[object]:
         return [
@@ -185,6 +185,6 @@ def _tree(
         "gained": pods(found.gained),
         "lost": pods(found.lost),
         "added": pods(found.added),
-        "before": solve_answer_to_json(found.before, instance, {}),
-        "after": solve_answer_to_json(found.after, found.changed, {}),
+        "before": solve_answer_to_dict(found.before, instance, {}),
+        "after": solve_answer_to_dict(found.after, found.changed, {}),
     }

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from placer_models.kubernetes.who_waits import ALL, IgnoredAsk, WaitingPodFilter
+from placer_models.kubernetes.who_waits import ALL, IgnorablePodRequirementKind, WaitingPodFilter
 
 SchedulerNames = Annotated[
     list[str] | None,
@@ -25,7 +25,7 @@ Gated = Annotated[
 
 
 Ignore = Annotated[
-    list[IgnoredAsk] | None,
+    list[IgnorablePodRequirementKind] | None,
     typer.Option(
         "--ignore",
         help="Place pods as if they did not have these; for objects that say nothing of volumes.",
@@ -35,7 +35,7 @@ Ignore = Annotated[
 
 
 def waiting_pod_filter_from_options(
-    names: list[str] | None, *, gated: bool, ignore: list[IgnoredAsk] | None = None
+    names: list[str] | None, *, gated: bool, ignore: list[IgnorablePodRequirementKind] | None = None
 ) -> WaitingPodFilter:
     """Return what the options say."""
     return WaitingPodFilter(frozenset(names or ()), gated, frozenset(ignore or ()))

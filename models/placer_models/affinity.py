@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from placer_models.network import NODE_LEVEL
-from placer_models.policy import MOST_WEIGHT, Strength
+from placer_models.policy import MOST_WEIGHT, RequiredOrPreferred
 from placer_models.selectors import LabelExpression, labels_meet
-from placer_models.typed import check_types
+from placer_models.typed import check_field_types
 
 SYSTEM_NAMESPACE = "node-system"
 """The namespace of pods that stand for what the system keeps of nodes; no term means them."""
@@ -64,7 +64,7 @@ class AffinityTerm:
 
     labels: tuple[tuple[str, str], ...]
     apart: bool = False
-    strength: Strength = Strength.REQUIRED
+    strength: RequiredOrPreferred = RequiredOrPreferred.REQUIRED
     level: InNodeAffinityLevel = InNodeAffinityLevel.NODE
     topology: str = ""
     expressions: tuple[LabelExpression, ...] = ()
@@ -72,7 +72,7 @@ class AffinityTerm:
     weight: int = 1
 
     def __post_init__(self) -> None:
-        check_types(self)
+        check_field_types(self)
         if not 1 <= self.weight <= (1 if self.required else MOST_WEIGHT):
             raise ValueError(
                 f"got the weight {self.weight}; expected 1 to {MOST_WEIGHT} for a preferred term, "
@@ -82,7 +82,7 @@ class AffinityTerm:
     @property
     def required(self) -> bool:
         """Whether the term may not be broken."""
-        return self.strength is Strength.REQUIRED
+        return self.strength is RequiredOrPreferred.REQUIRED
 
     @property
     def inside(self) -> bool:

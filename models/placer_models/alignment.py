@@ -43,7 +43,7 @@ def effective_alignment_scope(
     return pod or node or AlignmentScope.POD
 
 
-def fewest_cells_holding(amounts: Sequence[int], need: int) -> int | None:
+def fewest_cell_count_for_one_resource(amounts: Sequence[int], need: int) -> int | None:
     """Return the fewest cells that hold the need of one resource, or None if all do not."""
     if need <= 0:
         return 0
@@ -64,7 +64,7 @@ def restricted_cell_count(cells: Sequence[CellAmounts], need: CellAmounts) -> in
     ask for something that has no width.
     """
     widths = {
-        fewest_cells_holding([cell[i] for cell in cells], amount)
+        fewest_cell_count_for_one_resource([cell[i] for cell in cells], amount)
         for i, amount in enumerate(need)
         if amount > 0
     }
@@ -73,7 +73,9 @@ def restricted_cell_count(cells: Sequence[CellAmounts], need: CellAmounts) -> in
     return widths.pop() if widths else 0
 
 
-def fewest_cells(cells: Sequence[CellAmounts], need: CellAmounts) -> int | None:
+def fewest_cell_count_for_all_resources(
+    cells: Sequence[CellAmounts], need: CellAmounts
+) -> int | None:
     """Return the fewest cells that together hold all of the need, or None if all do not.
 
     Equal cells are counted, not told apart, so 34 NUMA nodes of 3 kinds cost little.
@@ -85,7 +87,10 @@ def fewest_cells(cells: Sequence[CellAmounts], need: CellAmounts) -> int | None:
     kinds = Counter(
         tuple(min(cell[i], need[i]) for i in asked) for cell in cells if any(cell[i] for i in asked)
     )
-    lower = max((fewest_cells_holding([cell[i] for cell in cells], need[i]) or 1) for i in asked)
+    lower = max(
+        (fewest_cell_count_for_one_resource([cell[i] for cell in cells], need[i]) or 1)
+        for i in asked
+    )
     supply = sorted(kinds.items(), reverse=True)
     for size in range(lower, kinds.total() + 1):
         if any(all(map(ge, total, goal)) for total in _sums(supply, size, len(goal))):

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from placer_models.cluster import Node, RunningPod
 from placer_models.cpuset import CpuSet
-from placer_models.effective import effective_alignment
+from placer_models.effective import effective_alignment_policy
 from placer_models.placement import ContainerPlacement, PodPlacement
 from placer_models.pod import PodSpec
 from placer_models.policy import BINDING
@@ -17,7 +17,7 @@ from placer_models.topology import Topology
 
 def is_bound_by_policy(spec: PodSpec, node: Node) -> bool:
     """Return whether a policy binds the pod to the pool of some NUMA nodes of the node."""
-    return not spec.qos.owns_cpus and effective_alignment(spec, node) in BINDING
+    return not spec.qos.owns_cpus and effective_alignment_policy(spec, node) in BINDING
 
 
 def numa_nodes_bound_to(placement: PodPlacement, spec: PodSpec, node: Node) -> frozenset[int]:

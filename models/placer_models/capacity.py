@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from placer_models.quantity import format_bytes, parse_bytes
-from placer_models.typed import check_types
+from placer_models.typed import check_field_types
 
 MAX_QUANTITY = 2**50
 """The most that a device can have of a quantity."""
@@ -49,7 +49,7 @@ class DeviceQuantity:
     unit: DeviceQuantityUnit = DeviceQuantityUnit.UNITS
 
     def __post_init__(self) -> None:
-        check_types(self)
+        check_field_types(self)
         if self.name in OWN_WORDS:
             raise ValueError(f"{self.name!r} is a field of its own; no quantity has that name")
 

@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 from placer_models.cpuset import CpuSet
 from placer_models.defaults import NO_DEFAULTS, Defaults
 from placer_models.demand import ExpectedDemand
-from placer_models.device import GPU, Device, LinkMatrix, PartitionTable, is_mig_instance
+from placer_models.device import GPU, Device, GpuLinkMatrix, PartitionTable, is_mig_instance
 from placer_models.left_out import PodLeftOutBeforeSolve
-from placer_models.mig import Modes, gpu_of_mig_instance, with_mig_instances
-from placer_models.network import NODE_LEVEL, LevelRule
+from placer_models.mig import Modes, gpu_minor_of_mig_instance, with_possible_mig_instances
+from placer_models.network import NODE_LEVEL, GangNetworkLevelRule
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import NamespacedName, PodPlacement
 from placer_models.pod import Gang, GangGroup, Pod
@@ -29,7 +29,12 @@ from placer_models.policy import (
 )
 from placer_models.taints import Taint
 from placer_models.topology import ARM, Topology
-from placer_models.typed import PrecheckedSequence, TypeChecked, check_types, suggest_argument_names
+from placer_models.typed import (
+    PrecheckedSequence,
+    TypeChecked,
+    check_field_types,
+    suggest_argument_names,
+)
 
 MOST_REMEMBERED = 256
 """The most values about the same nodes that are kept at a time."""
@@ -57,7 +62,7 @@ class Machine(TypeChecked):
     title: str
     topology: Topology
     devices: tuple[Device, ...] = ()
-    gpu_links: LinkMatrix | None = None
+    gpu_links: GpuLinkMatrix | None = None
     partitions: PartitionTable = ()
     sources: tuple[str, ...] = ()
     notes: str = ""
@@ -174,7 +179,9 @@ class Node(TypeChecked):
         Ascending by (type, minor); instances overlap.
         """
         return (
-            with_mig_instances(self.machine.devices, self.mig) if self.mig else self.machine.devices
+            with_possible_mig_instances(self.machine.devices, self.mig)
+            if self.mig
+            else self.machine.devices
         )
 
     def out_of_pools(self, owned: CpuSet) -> CpuSet:
@@ -200,7 +207,7 @@ class Node(TypeChecked):
         """
         key = (device.type, device.minor)
         if is_mig_instance(device.type):
-            key = (GPU, gpu_of_mig_instance(device.minor))
+            key = (GPU, gpu_minor_of_mig_instance(device.minor))
         elif self.mig and device.type == GPU and device.minor in dict(self.mig):
             return False
         return device.healthy and key not in self.unhealthy
@@ -240,7 +247,7 @@ def nodes_with_defaults(nodes: tuple[Node, ...], defaults: Defaults) -> tuple[No
     return tuple(replace(node, defaults=defaults) for node in nodes)
 
 
-class Nodes(tuple[Node, ...], PrecheckedSequence):
+class NodesWithCachedFacts(tuple[Node, ...], PrecheckedSequence):
     """Nodes, with facts about all of them that are worked out once.
 
     It is a tuple like any other. A caller that asks about the same nodes again and again
@@ -248,13 +255,13 @@ class Nodes(tuple[Node, ...], PrecheckedSequence):
     """
 
     @classmethod
-    def of(cls, nodes: tuple[Node, ...]) -> "Nodes":
-        """Return the nodes as ``Nodes``: unchanged if they are that already."""
-        return nodes if isinstance(nodes, Nodes) else cls(nodes)
+    def of(cls, nodes: tuple[Node, ...]) -> "NodesWithCachedFacts":
+        """Return the nodes as ``NodesWithCachedFacts``: unchanged if they are that already."""
+        return nodes if isinstance(nodes, NodesWithCachedFacts) else cls(nodes)
 
-    def __reduce__(self) -> tuple[type["Nodes"], tuple[tuple[Node, ...]]]:
+    def __reduce__(self) -> tuple[type["NodesWithCachedFacts"], tuple[tuple[Node, ...]]]:
         """Return how to make the same nodes again; what was worked out stays behind."""
-        return Nodes, (tuple(self),)
+        return NodesWithCachedFacts, (tuple(self),)
 
     def remembered(self, what: Hashable, make: Callable[[], T]) -> T:
         """Return what follows from the nodes alone; worked out once, as long as there is room.
@@ -372,7 +379,7 @@ class RunningPod:
     restarts_with: str = ""
 
     def __post_init__(self) -> None:
-        check_types(self)
+        check_field_types(self)
         if self.of_node:
             object.__setattr__(self, "movable", False)
 
@@ -398,7 +405,7 @@ class RunningGang(TypeChecked):
     name: str
     namespace: str
     gather: GatherLevel | None = None
-    levels: tuple[LevelRule, ...] = ()
+    levels: tuple[GangNetworkLevelRule, ...] = ()
 
     @property
     def key(self) -> tuple[str, str]:
@@ -431,7 +438,7 @@ class Instance:
         defaults: What holds where neither a pod nor its node says anything, for all nodes (C22).
             None: what the nodes have got already.
         demand: The pods that are expected, for strategy ``expected``. None: like those that run
-            and wait (`forecast.expected_demand_in`).
+            and wait (`forecast.given_or_learned_demand`).
 
     """
 
@@ -452,7 +459,7 @@ class Instance:
     demand: ExpectedDemand | None = None
 
     def __post_init__(self) -> None:
-        check_types(self)
+        check_field_types(self)
         if self.defaults is not None:
             object.__setattr__(self, "nodes", nodes_with_defaults(self.nodes, self.defaults))
 

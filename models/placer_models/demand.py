@@ -11,7 +11,7 @@ from placer_models.node_affinity import NodeAffinity
 from placer_models.records import CachedHash
 from placer_models.selectors import Labels
 from placer_models.taints import Toleration
-from placer_models.typed import check_types
+from placer_models.typed import check_field_types
 
 WHOLE_MILLI = 1000
 """All of one GPU."""
@@ -58,7 +58,7 @@ class ExpectedShape(CachedHash):
     __hash__ = CachedHash.__hash__
 
     def __post_init__(self) -> None:
-        check_types(self)
+        check_field_types(self)
         if self.cpu_milli < 0:
             raise ValueError(f"got {self.cpu_milli} milli CPUs; expected 0 or more")
         if self.memory_bytes < 0:
@@ -125,7 +125,7 @@ class ExpectedDemand(CachedHash):
     __hash__ = CachedHash.__hash__
 
     def __post_init__(self) -> None:
-        check_types(self)
+        check_field_types(self)
         for name, numbers in (("counts", self.counts), ("prices", self.prices)):
             if numbers is not None and len(numbers) != len(self.shapes):
                 raise ValueError(

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from placer_models.capacity import DeviceQuantity
 from placer_models.selectors import Labels
-from placer_models.typed import TypeChecked, check_types
+from placer_models.typed import TypeChecked, check_field_types
 
 GPU = "gpu"
 """The device type that has links."""
@@ -68,7 +68,7 @@ class Device(TypeChecked):
 
 
 @dataclass(frozen=True, slots=True)
-class LinkMatrix:
+class GpuLinkMatrix:
     """Bandwidth between every two GPUs of a machine, nominal and per direction.
 
     Attributes:
@@ -89,7 +89,7 @@ class LinkMatrix:
     shared_egress: bool = False
 
     def __post_init__(self) -> None:
-        check_types(self)
+        check_field_types(self)
         n = len(self.minors)
         for name, matrix in (("bandwidths", self.centi_gb_per_s), ("kinds", self.kinds)):
             if [len(row) for row in matrix] != [n] * n:

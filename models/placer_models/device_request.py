@@ -88,7 +88,7 @@ _OF_THE_NODE = re.compile(
 )
 
 
-class RequestRule(StrEnum):
+class DeviceRequestRuleName(StrEnum):
     """The rules for requests; each value is the rule's name on its page."""
 
     ASKED = "device-asked"
@@ -110,7 +110,7 @@ class DeviceRequestError(ValueError):
 
     """
 
-    def __init__(self, rule: RequestRule, message: str) -> None:
+    def __init__(self, rule: DeviceRequestRuleName, message: str) -> None:
         super().__init__(f"{rule}: {message}")
         self.rule = rule
 
@@ -128,7 +128,7 @@ def devices_asked(requests: Mapping[str, str | float]) -> tuple[DeviceRequest, .
         DeviceRequestError: The request breaks a rule, or asks for no device.
 
     """
-    amounts = without_gpu_shorthands(checked_amounts(requests))
+    amounts = without_gpu_shorthands(checked_device_request_amounts(requests))
     demands = [_gpus(amounts)] if not _GPU_NAMES.isdisjoint(amounts) else []
     for name, amount in amounts.items():
         if name in PERCENT_TYPES:
@@ -144,7 +144,7 @@ def without_share_if_whole(request: DeviceRequest) -> DeviceRequest:
     return replace(request, share=None) if whole else request
 
 
-def checked_amounts(requests: Mapping[str, str | float]) -> dict[str, int]:
+def checked_device_request_amounts(requests: Mapping[str, str | float]) -> dict[str, int]:
     """Return the amounts asked for, by current name: bytes, percent or counts.
 
     Raises:
@@ -154,7 +154,8 @@ def checked_amounts(requests: Mapping[str, str | float]) -> dict[str, int]:
     amounts = _amounts(requests)
     if not amounts:
         raise DeviceRequestError(
-            RequestRule.ASKED, "the request names no device; ask for one, such as nvidia.com/gpu: 1"
+            DeviceRequestRuleName.ASKED,
+            "the request names no device; ask for one, such as nvidia.com/gpu: 1",
         )
     _known_combination(amounts)
     _whole_above_one(amounts)
@@ -198,14 +199,15 @@ def _amounts(requests: Mapping[str, str | float]) -> dict[str, int]:
         amount = _amount(name, quantity)
         if amount and name in amounts:
             raise DeviceRequestError(
-                RequestRule.ONCE, f"{name} is asked for twice, in two spellings; keep one of them"
+                DeviceRequestRuleName.ONCE,
+                f"{name} is asked for twice, in two spellings; keep one of them",
             )
         if amount:
             amounts[name] = amount
     for name, kind in PERCENT_TYPES.items():
         if name in amounts and kind in amounts:
             raise DeviceRequestError(
-                RequestRule.ONCE,
+                DeviceRequestRuleName.ONCE,
                 f"{kind} counts devices and {name} is in percent; keep one of them",
             )
     return amounts
@@ -215,12 +217,13 @@ def _known_name(name: str) -> None:
     if name.startswith(_OUR_DOMAINS) and name not in _OUR_NAMES:
         known = ", ".join(_OUR_NAMES)
         raise DeviceRequestError(
-            RequestRule.NAME, f"{shown_escaped(name)} is no device resource; known are {known}"
+            DeviceRequestRuleName.NAME,
+            f"{escaped_value_text(name)} is no device resource; known are {known}",
         )
     if not _TYPE_NAME.fullmatch(name):
         raise DeviceRequestError(
-            RequestRule.NAME,
-            f"{shown_escaped(name)} is no resource; write a name such as nvidia.com/gpu",
+            DeviceRequestRuleName.NAME,
+            f"{escaped_value_text(name)} is no resource; write a name such as nvidia.com/gpu",
         )
 
 
@@ -230,12 +233,13 @@ def _amount(name: str, quantity: str | float) -> int:
             return parse_bytes(quantity)
         amount = parse_whole(quantity)
     except ValueError as error:
-        raise DeviceRequestError(RequestRule.AMOUNT, f"{name}: {error}") from None
+        raise DeviceRequestError(DeviceRequestRuleName.AMOUNT, f"{name}: {error}") from None
     is_count = name in _COUNT_NAMES or name not in (*_GPU_NAMES, *PERCENT_TYPES)
     most = MAX_DEVICES if is_count else MAX_DEVICES * WHOLE_PERCENT
     if amount > most:
         raise DeviceRequestError(
-            RequestRule.AMOUNT, f"{name}: got {shown_escaped(quantity)}; expected up to {most:,}"
+            DeviceRequestRuleName.AMOUNT,
+            f"{name}: got {escaped_value_text(quantity)}; expected up to {most:,}",
         )
     return amount
 
@@ -248,7 +252,7 @@ def _known_combination(amounts: Mapping[str, int]) -> None:
     mends = [f"leave out {_listed(names - near)}"] if names - near else []
     mends += [f"add {_listed(near - names)}"] if near - names else []
     raise DeviceRequestError(
-        RequestRule.COMBINATION,
+        DeviceRequestRuleName.COMBINATION,
         f"{_listed(names)} cannot be asked "
         f"for {'together' if len(names) > 1 else 'alone'}; {' and '.join(mends)}",
     )
@@ -262,7 +266,7 @@ def _whole_above_one(amounts: Mapping[str, int]) -> None:
         if amount > WHOLE_PERCENT and amount % WHOLE_PERCENT:
             below = amount - amount % WHOLE_PERCENT
             raise DeviceRequestError(
-                RequestRule.WHOLE,
+                DeviceRequestRuleName.WHOLE,
                 f"{name}: {amount} percent is more than one device, but not whole devices; "
                 f"ask for up to 100, for {below} or for {below + WHOLE_PERCENT}",
             )
@@ -274,7 +278,7 @@ def _even_split(amounts: Mapping[str, int]) -> None:
         amount = amounts.get(name, 0)
         if amount % count or amount > count * WHOLE_PERCENT:
             raise DeviceRequestError(
-                RequestRule.SPLIT,
+                DeviceRequestRuleName.SPLIT,
                 f"{name}: {amount} percent over {count} GPUs ({GPU_SHARED}); ask for a multiple "
                 f"of {count}, up to {count * WHOLE_PERCENT}",
             )
@@ -285,7 +289,8 @@ def _one_npu(amounts: Mapping[str, int]) -> None:
         amount = amounts.get(name, 0)
         if NPU_CORE in amounts and amount > most:
             raise DeviceRequestError(
-                RequestRule.NPU, f"{name}: got {amount}; expected {most} at most beside {NPU_CORE}"
+                DeviceRequestRuleName.NPU,
+                f"{name}: got {amount}; expected {most} at most beside {NPU_CORE}",
             )
 
 
@@ -324,11 +329,11 @@ def parse_whole(quantity: str | float) -> int:
     """
     milli = parse_milli(quantity)
     if milli % 1000:
-        raise ValueError(f"{shown_escaped(quantity)} is not a whole number; round it")
+        raise ValueError(f"{escaped_value_text(quantity)} is not a whole number; round it")
     return milli // 1000
 
 
-def shown_escaped(value: object) -> str:
+def escaped_value_text(value: object) -> str:
     """Return a value as messages show it: escaped, and cut short when it is long."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

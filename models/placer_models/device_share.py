@@ -160,7 +160,7 @@ MILLION = 1_000_000
 """The use of a device that is used fully, where use is one number."""
 
 
-def used_millionths(used: ShareAmounts, has: ShareAmounts, asked: ShareAmounts) -> int:
+def device_usage_millionths(used: ShareAmounts, has: ShareAmounts, asked: ShareAmounts) -> int:
     """Return how much of a device is used, in one number: the mean over the quantities asked for.
 
     The used part of each quantity is counted in millionths, rounded down, and so is the mean.

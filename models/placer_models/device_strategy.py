@@ -6,7 +6,7 @@ from enum import StrEnum
 from placer_models.device import GPU, is_mig_instance
 
 
-class DeviceRequestFanOut(StrEnum):
+class DeviceCountStrategy(StrEnum):
     """From how many devices of a type a pod gets what it asks of one device."""
 
     APPLY_FOR_ALL = "ApplyForAll"
@@ -16,13 +16,13 @@ class DeviceRequestFanOut(StrEnum):
     """From one device for each group that gives it a device of the first of its joint types."""
 
 
-Strategies = tuple[tuple[str, DeviceRequestFanOut], ...]
+Strategies = tuple[tuple[str, DeviceCountStrategy], ...]
 """(Device type, strategy), ascending by type."""
 
 
-def device_fan_out_fault(
+def device_count_strategy_fault(
     kind: str,
-    strategies: Mapping[str, DeviceRequestFanOut],
+    strategies: Mapping[str, DeviceCountStrategy],
     counts: Mapping[str, int],
     joint: Sequence[str],
     scoped: Collection[str],
@@ -47,7 +47,7 @@ def device_fan_out_fault(
         )
     if kind in scoped:
         return f"{strategy} says which {kind} the pod has; leave requiredTopologyScope out"
-    if strategy is DeviceRequestFanOut.APPLY_FOR_ALL:
+    if strategy is DeviceCountStrategy.APPLY_FOR_ALL:
         return None
     if kind not in joint[1:]:
         return (

@@ -53,7 +53,7 @@ EACH_NODE = DomainByNode()
 """Stands for domains of which each has one node."""
 
 
-class CountsInDomains(Mapping[int, int]):
+class CountInDomainByNode(Mapping[int, int]):
     """Node -> how many are counted in its domain; nodes of domains with none are left out.
 
     A mapping like any other, which costs as much as the domains have counts until its nodes

@@ -21,12 +21,12 @@ def defaults_on(node: Node) -> Defaults:
     )
 
 
-def effective_alignment(spec: PodSpec, node: Node) -> AlignmentPolicy | None:
+def effective_alignment_policy(spec: PodSpec, node: Node) -> AlignmentPolicy | None:
     """Return the alignment policy that holds, or None if pod and node conflict (C12)."""
     return resolve_alignment_policy(spec.alignment, node.alignment, node.defaults.alignment)
 
 
-def effective_bind(spec: PodSpec, node: Node) -> BindPolicy:
+def pod_or_default_bind_policy(spec: PodSpec, node: Node) -> BindPolicy:
     """Return the bind policy that a pod with CPUs of its own asks for or would like (C8).
 
     ``DEFAULT`` where nobody names one. What the node itself requires goes before a wish (C10).
@@ -34,7 +34,7 @@ def effective_bind(spec: PodSpec, node: Node) -> BindPolicy:
     return node.default_bind if spec.bind is BindPolicy.DEFAULT else spec.bind
 
 
-def effective_exclusive(spec: PodSpec, node: Node) -> ExclusivePolicy:
+def effective_exclusive_policy(spec: PodSpec, node: Node) -> ExclusivePolicy:
     """Return the policy by which a pod with CPUs of its own keeps apart from others (C9)."""
     if not spec.qos.owns_cpus:
         return ExclusivePolicy.NONE

@@ -20,7 +20,7 @@ from itertools import accumulate
 from operator import or_
 from typing import NamedTuple
 
-from placer_models.cluster import Node, Nodes
+from placer_models.cluster import Node, NodesWithCachedFacts
 from placer_models.demand import ExpectedDemand, ExpectedShape
 from placer_models.selectors import Labels
 from placer_models.splitmix import random_below
@@ -50,7 +50,7 @@ MOST_KINDS = 1_000
 """How many kinds of nodes are kept at a time, each for one demand."""
 
 
-class NodeLeft(NamedTuple):
+class ResourcesLeftForExpectedPods(NamedTuple):
     """What is left on a node, as far as the strategy looks at it.
 
     Attributes:
@@ -66,7 +66,7 @@ class NodeLeft(NamedTuple):
     memory_bytes: int = 0
 
 
-class EqualLeftNodes(NamedTuple):
+class NodesAlikeForExpectedPods(NamedTuple):
     """Nodes that are alike to the strategy.
 
     Attributes:
@@ -77,7 +77,7 @@ class EqualLeftNodes(NamedTuple):
     """
 
     open: tuple[bool, ...]
-    left: NodeLeft
+    left: ResourcesLeftForExpectedPods
     nodes: int
 
 
@@ -108,7 +108,7 @@ def expected_pod_streams(demand: ExpectedDemand) -> tuple[tuple[int, ...], ...]:
     return tuple(streams)
 
 
-def copies_that_fit(shape: ExpectedShape, left: NodeLeft) -> int:
+def count_pods_of_shape_that_fit(shape: ExpectedShape, left: ResourcesLeftForExpectedPods) -> int:
     """Return how many pods of the shape a node could still take, if nothing else came.
 
     GPUs count together: of two halves on two GPUs and two halves on one GPU nothing is wasted.
@@ -146,7 +146,7 @@ class _Positions(NamedTuple):
     several: tuple[tuple[int, int, int], ...]
 
 
-class ExpectedGpuFills:
+class ExpectedGpuFillCache:
     """The fills of the nodes that the same shapes may come to; prices do not matter to them.
 
     Attributes:
@@ -168,7 +168,7 @@ class ExpectedGpuFills:
         self._memories = sorted({shape.memory_bytes for shape in shapes})
         self._milli = sorted({shape.gpu_milli for shape in shapes if shape.gpus == 1})
         self._positions = [self._positions_of(stream) for stream in self._streams]
-        self._fills: dict[NodeLeft, int] = {}
+        self._fills: dict[ResourcesLeftForExpectedPods, int] = {}
 
     def _positions_of(self, stream: tuple[int, ...]) -> _Positions:
         by_cpu, by_milli = [0] * (len(self._cpus) + 1), [0] * (len(self._milli) + 1)
@@ -193,7 +193,7 @@ class ExpectedGpuFills:
         able_cpu, able_memory, able_milli = upto
         return _Positions(able_cpu, able_memory, without, able_milli, asks)
 
-    def fill(self, left: NodeLeft) -> int:
+    def fill(self, left: ResourcesLeftForExpectedPods) -> int:
         """Return what the streams place on the node's GPUs, on average."""
         found = self._fills.get(left)
         if found is None:
@@ -203,17 +203,17 @@ class ExpectedGpuFills:
             found = self.note(left, sum(self._placed(j, left) for j in range(count)))
         return found
 
-    def knows(self, left: NodeLeft) -> bool:
+    def knows(self, left: ResourcesLeftForExpectedPods) -> bool:
         """Return whether the fill of such a node is known already."""
         return left in self._fills
 
-    def note(self, left: NodeLeft, placed: int) -> int:
+    def note(self, left: ResourcesLeftForExpectedPods, placed: int) -> int:
         """Note what all streams together place, in thousandths of a GPU; return the fill."""
         count = max(1, len(self._streams))
         found = self._fills[left] = (2 * MICRO * placed + count) // (2 * count)
         return found
 
-    def _placed(self, j: int, left: NodeLeft) -> int:
+    def _placed(self, j: int, left: ResourcesLeftForExpectedPods) -> int:
         """Return what stream ``j`` places on the node, in thousandths of a GPU.
 
         A pod has the GPUs with the least left that have enough for it. Pods without GPUs take
@@ -255,10 +255,10 @@ class ExpectedGpuFills:
                     insort(gpus, had - part)
 
 
-class ExpectedNodeWorths:
+class ExpectedNodeWorthCache:
     """What nodes that the same shapes may come to are worth: their fill and what prices add."""
 
-    def __init__(self, demand: ExpectedDemand, fills: ExpectedGpuFills) -> None:
+    def __init__(self, demand: ExpectedDemand, fills: ExpectedGpuFillCache) -> None:
         """Begin with no node known.
 
         Args:
@@ -270,28 +270,30 @@ class ExpectedNodeWorths:
         prices = demand.prices or (0,) * len(demand.shapes)
         shapes = zip(prices, demand.shapes, fills.open, strict=True)
         self._priced = tuple((price, shape) for price, shape, may in shapes if price and may)
-        self._worths: dict[NodeLeft, int] = {}
+        self._worths: dict[ResourcesLeftForExpectedPods, int] = {}
 
-    def worth(self, left: NodeLeft) -> int:
+    def worth(self, left: ResourcesLeftForExpectedPods) -> int:
         """Return the worth of a node with so much left, in millionths of a GPU."""
         found = self._worths.get(left)
         if found is None:
             if len(self._worths) >= MOST_WORTHS:
                 self._worths.clear()
-            paid = sum(price * copies_that_fit(shape, left) for price, shape in self._priced)
+            paid = sum(
+                price * count_pods_of_shape_that_fit(shape, left) for price, shape in self._priced
+            )
             found = self._worths[left] = self.fills.fill(left) + paid
         return found
 
 
-def alike_counted_together(
-    rows: Iterable[tuple[tuple[bool, ...], NodeLeft]],
-) -> list[EqualLeftNodes]:
+def group_equal_left_nodes(
+    rows: Iterable[tuple[tuple[bool, ...], ResourcesLeftForExpectedPods]],
+) -> list[NodesAlikeForExpectedPods]:
     """Return the nodes with those that are alike counted together."""
-    return [EqualLeftNodes(*row, count) for row, count in Counter(rows).items()]
+    return [NodesAlikeForExpectedPods(*row, count) for row, count in Counter(rows).items()]
 
 
 def expected_shape_prices(
-    demand: ExpectedDemand, nodes: Iterable[EqualLeftNodes]
+    demand: ExpectedDemand, nodes: Iterable[NodesAlikeForExpectedPods]
 ) -> tuple[int, ...]:
     """Return the price of each shape: what it is worth that one more pod of it has a place.
 
@@ -309,7 +311,9 @@ def expected_shape_prices(
     idle = sum(row.nodes * sum(row.left.gpu_milli) for row in rows)
     mean = sum(n * s.size_milli for n, s in zip(demand.counts, demand.shapes, strict=True))
     places = [
-        sum(row.nodes * copies_that_fit(shape, row.left) for row in rows if row.open[k])
+        sum(
+            row.nodes * count_pods_of_shape_that_fit(shape, row.left) for row in rows if row.open[k]
+        )
         for k, shape in enumerate(demand.shapes)
     ]
     return tuple(
@@ -339,7 +343,7 @@ def expected_shape_price(
     return price if price >= LEAST_PRICE else 0
 
 
-class LabelsLookedAt(NamedTuple):
+class NodeLabelsReadByExpectedDemand(NamedTuple):
     """What the shapes of a demand look at of nodes: labels by key, and names."""
 
     labels: frozenset[str]
@@ -347,28 +351,28 @@ class LabelsLookedAt(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def node_labels_looked_at(demand: ExpectedDemand) -> LabelsLookedAt:
+def node_labels_looked_at(demand: ExpectedDemand) -> NodeLabelsReadByExpectedDemand:
     """Return what the shapes of a demand look at of nodes."""
     affinities = [s.node_affinity for s in demand.shapes if s.node_affinity is not None]
     keys = {key for shape in demand.shapes for key, _ in shape.node_selector}
-    return LabelsLookedAt(
+    return NodeLabelsReadByExpectedDemand(
         frozenset(keys.union(*(affinity.label_keys for affinity in affinities))),
         frozenset[str]().union(*(affinity.names for affinity in affinities)),
     )
 
 
-def shapes_admitted_by(demand: ExpectedDemand, node: Node) -> tuple[bool, ...]:
+def admitted_shape_mask(demand: ExpectedDemand, node: Node) -> tuple[bool, ...]:
     """Return which of the demand's shapes may come to the node, by what the node is."""
     return next(_open_on_each(demand, (node,)))
 
 
-def shapes_admitted_by_each_node(
-    demand: ExpectedDemand, nodes: Nodes
+def admitted_shape_mask_of_each_node(
+    demand: ExpectedDemand, nodes: NodesWithCachedFacts
 ) -> tuple[tuple[bool, ...], ...]:
     """Return the same for each of the nodes; it is worked out once, whatever the prices are."""
     bare = demand.priced(None)
     return nodes.remembered(
-        (shapes_admitted_by_each_node, bare), lambda: tuple(_open_on_each(bare, nodes))
+        (admitted_shape_mask_of_each_node, bare), lambda: tuple(_open_on_each(bare, nodes))
     )
 
 

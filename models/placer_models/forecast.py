@@ -13,7 +13,7 @@ from placer_models.demand import (
     expected_demand_from_counts,
 )
 from placer_models.device import GPU
-from placer_models.illegal_running import counted_as_legal
+from placer_models.illegal_running import running_pod_counted_as_legal
 from placer_models.legal import first_spec_fault
 from placer_models.node_affinity import NodeAffinity
 from placer_models.pod import PodSpec, pods_of_gangs
@@ -112,7 +112,7 @@ ended, if pods come to each node in the same mix. Elsewhere it would only tell n
 alike."""
 
 
-def forecast_of(
+def expected_counts_from_known_pods(
     pods: Mapping[ExpectedShape, int], nodes: Iterable[Node]
 ) -> Mapping[ExpectedShape, int]:
     """Return what of the pods that are known is expected.
@@ -184,7 +184,7 @@ def learned_demand(
 
     """
     nodes = tuple(nodes)
-    counts = Counter(forecast_of(arrived, nodes))
+    counts = Counter(expected_counts_from_known_pods(arrived, nodes))
     imagined = max(1, min(MOST_WHOLE_NODES, arrivals // ARRIVALS_A_WHOLE_NODE))
     types = {_type_of(node): node for node in nodes}
     whole = {shape for node in types.values() if (shape := whole_node_shape(node)) is not None}
@@ -197,7 +197,7 @@ def learned_demand(
     return replace(demand, streams=known.streams, length=known.length, seed=known.seed)
 
 
-def expected_demand_in(instance: Instance) -> ExpectedDemand:
+def given_or_learned_demand(instance: Instance) -> ExpectedDemand:
     """Return the demand that an instance gives, else that of all pods that run or wait in it.
 
     Illegal pods that run are as they are counted.
@@ -205,6 +205,6 @@ def expected_demand_in(instance: Instance) -> ExpectedDemand:
     if instance.demand is not None:
         return instance.demand
     specs = [pod.spec for pod in pods_of_gangs(instance.gangs)]
-    specs += [counted_as_legal(runner).pod.spec for runner in instance.running]
+    specs += [running_pod_counted_as_legal(runner).pod.spec for runner in instance.running]
     shapes = Counter(shape for spec in specs if (shape := expected_shape_of(spec)) is not None)
     return learned_demand(shapes, len(specs), instance.nodes)

@@ -15,13 +15,13 @@ from placer_models.node_strategy import (
     StrategyNodeLoad,
     count_pod_pairs_with_new,
     mean_share_score_sum,
-    node_in_use,
+    one_if_node_in_use,
     score_sum_if_each_came_alone,
     variance_score_sum,
 )
 from placer_models.pod import PodSpec
-from placer_models.policy import CpuLocalityWish, ExclusivePolicy, Strength
-from placer_models.taints import Taint, untolerated
+from placer_models.policy import CpuLocalityWish, ExclusivePolicy, RequiredOrPreferred
+from placer_models.taints import Taint, untolerated_taints_of_strength
 
 
 class ObjectiveSense(StrEnum):
@@ -43,7 +43,7 @@ class Tier(NamedTuple):
         return a > b if self.sense is ObjectiveSense.MAXIMISE else a < b
 
 
-class InstanceFactsForTiers(NamedTuple):
+class InstanceFactsDecidingTiers(NamedTuple):
     """Facts of an instance, beside its pods, that decide which tiers it has.
 
     Attributes:
@@ -86,8 +86,8 @@ class _Told(NamedTuple):
 
     """
 
-    by_pod: Callable[[PodSpec, InstanceFactsForTiers], bool] | None = None
-    by_fleet: Callable[[InstanceFactsForTiers], bool] | None = None
+    by_pod: Callable[[PodSpec, InstanceFactsDecidingTiers], bool] | None = None
+    by_fleet: Callable[[InstanceFactsDecidingTiers], bool] | None = None
     strategy: NodeStrategy | None = None
     in_node: bool = True
     of_pod: bool = False
@@ -107,8 +107,8 @@ def _tier(
     unit: str,
     sense: ObjectiveSense,
     *,
-    by_pod: Callable[[PodSpec, InstanceFactsForTiers], bool] | None = None,
-    by_fleet: Callable[[InstanceFactsForTiers], bool] | None = None,
+    by_pod: Callable[[PodSpec, InstanceFactsDecidingTiers], bool] | None = None,
+    by_fleet: Callable[[InstanceFactsDecidingTiers], bool] | None = None,
     strategy: NodeStrategy | None = None,
     in_node: bool = True,
     of_pod: bool = False,
@@ -119,7 +119,7 @@ def _tier(
     return tier
 
 
-def _exclusive(spec: PodSpec, fleet: InstanceFactsForTiers) -> Collection[ExclusivePolicy]:
+def _exclusive(spec: PodSpec, fleet: InstanceFactsDecidingTiers) -> Collection[ExclusivePolicy]:
     """Return the exclusive policies that a pod prefers, on some node by default."""
     if not spec.qos.owns_cpus or spec.exclusive_required:
         return ()
@@ -128,24 +128,26 @@ def _exclusive(spec: PodSpec, fleet: InstanceFactsForTiers) -> Collection[Exclus
 
 def _would_stay_within(
     locality: CpuLocalityWish,
-) -> Callable[[PodSpec, InstanceFactsForTiers], bool]:
+) -> Callable[[PodSpec, InstanceFactsDecidingTiers], bool]:
     """Return whether a pod with CPUs of its own, or a node, would like it to stay within such."""
     return lambda spec, fleet: (
         spec.qos.owns_cpus and locality in (spec.locality or fleet.localities)
     )
 
 
-def _minds_nodes(spec: PodSpec, fleet: InstanceFactsForTiers) -> bool:
+def _minds_nodes(spec: PodSpec, fleet: InstanceFactsDecidingTiers) -> bool:
     """Return whether the pod would like something of its node, or not to meet some taints."""
     wished = spec.node_affinity is not None and bool(spec.node_affinity.preferred)
-    return wished or any(untolerated(fleet.soft_taints, spec.tolerations, keep_off=False))
+    return wished or any(
+        untolerated_taints_of_strength(fleet.soft_taints, spec.tolerations, keep_off=False)
+    )
 
 
-def _would_like_to_be_joint(spec: PodSpec, _: InstanceFactsForTiers) -> bool:
-    return spec.joint is not None and spec.joint.strength is Strength.PREFERRED
+def _would_like_to_be_joint(spec: PodSpec, _: InstanceFactsDecidingTiers) -> bool:
+    return spec.joint is not None and spec.joint.strength is RequiredOrPreferred.PREFERRED
 
 
-def _chooses_devices(spec: PodSpec, _: InstanceFactsForTiers) -> bool:
+def _chooses_devices(spec: PodSpec, _: InstanceFactsDecidingTiers) -> bool:
     """Return whether the pod minds how much others use the devices that it has shares of."""
     return spec.device_choice is not None and any(d.share for d in spec.requests.devices)
 
@@ -404,7 +406,9 @@ def placed_tier(priority: int) -> Tier:
     return Tier(f"{PLACED}priority-{priority}", "points", ObjectiveSense.MAXIMISE)
 
 
-def tiers_for(priorities: Iterable[int], asked: Collection[Tier]) -> tuple[Tier, ...]:
+def all_tiers_most_important_first(
+    priorities: Iterable[int], asked: Collection[Tier]
+) -> tuple[Tier, ...]:
     """Return all tiers, most important first.
 
     Args:
@@ -425,14 +429,14 @@ def _after_placed(asked: tuple[Tier, ...]) -> tuple[Tier, ...]:
 
 
 @lru_cache(maxsize=256)
-def tiers_asked_by_fleet(fleet: InstanceFactsForTiers) -> tuple[Tier, ...]:
+def tiers_asked_by_fleet(fleet: InstanceFactsDecidingTiers) -> tuple[Tier, ...]:
     """Return the tiers that a fleet asks for, whatever the pods."""
     by_facts = [t for t, told in _TOLD.items() if told.by_fleet and told.by_fleet(fleet)]
     return (*by_facts, *TIERS_OF[fleet.strategy])
 
 
 @lru_cache(maxsize=1024)
-def tiers_asked_by_pod(spec: PodSpec, fleet: InstanceFactsForTiers) -> tuple[Tier, ...]:
+def tiers_asked_by_pod(spec: PodSpec, fleet: InstanceFactsDecidingTiers) -> tuple[Tier, ...]:
     """Return the tiers that a pod asks for, given the fleet."""
     return tuple(tier for tier, told in _TOLD.items() if told.by_pod and told.by_pod(spec, fleet))
 
@@ -462,7 +466,7 @@ TIERS_OF: Mapping[NodeStrategy, tuple[Tier, ...]] = {
 """The tiers of each strategy; they come last, and an instance has those of one strategy."""
 
 WORTH: Mapping[Tier, Callable[[StrategyNodeLoad], int]] = {
-    PACK_NODES: node_in_use,
+    PACK_NODES: one_if_node_in_use,
     PACK_USED: score_sum_if_each_came_alone,
     SPREAD_PAIRS: count_pod_pairs_with_new,
     SPREAD_USED: score_sum_if_each_came_alone,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from ipaddress import ip_address
 
-from placer_models.typed import check_types
+from placer_models.typed import check_field_types
 
 ANY_IP = "0.0.0.0"
 """The address that stands for all addresses of a node."""
@@ -40,7 +40,7 @@ class HostPort:
     ip: str = ANY_IP
 
     def __post_init__(self) -> None:
-        check_types(self)
+        check_field_types(self)
         if not 1 <= self.port <= MOST_PORT:
             raise ValueError(f"got port {self.port}; ports are 1 to {MOST_PORT}")
         object.__setattr__(self, "ip", str(ip_address(self.ip)))

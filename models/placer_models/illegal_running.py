@@ -31,14 +31,14 @@ def illegality_text(runner: RunningPod) -> str:
     return f"{fault.path}: {fault.message}" if fault else ""
 
 
-def with_running_as_counted(instance: Instance) -> Instance:
+def with_running_pods_counted_as_legal(instance: Instance) -> Instance:
     """Return the instance with its running pods as they are counted; mostly it is the same."""
     if not any(map(_is_illegal, instance.running)):
         return instance
-    return replace(instance, running=tuple(map(counted_as_legal, instance.running)))
+    return replace(instance, running=tuple(map(running_pod_counted_as_legal, instance.running)))
 
 
-def counted_as_legal(runner: RunningPod) -> RunningPod:
+def running_pod_counted_as_legal(runner: RunningPod) -> RunningPod:
     """Return a running pod as it is counted: a legal one as it is, an illegal one as a legal one.
 
     * It owns the CPUs that its place names, if it is LSE or LSR. If none are named it counts as an

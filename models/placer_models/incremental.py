@@ -195,7 +195,7 @@ class _Values(ValuesView[V]):
         return chain.from_iterable(part.values() for part in self._parts)
 
 
-class Concatenation(PrecheckedSequence, Sequence[T]):
+class ConcatenatedTuples(PrecheckedSequence, Sequence[T]):
     """Tuples one after the other as one sequence; equal to any sequence of the same entries."""
 
     def __init__(self, parts: Iterable[tuple[T, ...]]) -> None:

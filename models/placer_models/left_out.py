@@ -29,7 +29,7 @@ class PodLeftOutBeforeSolve(TypeChecked):
 
 
 @dataclass(frozen=True, slots=True)
-class LegalGangs:
+class GangsWithoutIllegalPods:
     """What is left of gangs and gang groups without their illegal pods.
 
     Attributes:
@@ -46,14 +46,14 @@ class LegalGangs:
 
 def without_illegal_pods(
     gangs: tuple[Gang, ...], groups: tuple[GangGroup, ...], illegal: IllegalPods
-) -> LegalGangs:
+) -> GangsWithoutIllegalPods:
     """Leave out illegal pods, and what cannot run without them (G1).
 
     A gang is asked about without its illegal members as long as its minimum is left. Otherwise it
     is left out whole, as it would never run, and so is its gang group.
     """
     if not illegal:
-        return LegalGangs(gangs, groups)
+        return GangsWithoutIllegalPods(gangs, groups)
     kept = {gang.key: tuple(p for p in gang.pods if p.key not in illegal) for gang in gangs}
     short = {gang.key for gang in gangs if len(kept[gang.key]) < gang.minimum}
     broken: dict[NamespacedName, IllegalGangInGroup] = {}
@@ -73,7 +73,7 @@ def without_illegal_pods(
             same = len(kept[gang.key]) == len(gang.pods)
             left.append(gang if same else replace(gang, pods=kept[gang.key]))
     whole_groups = tuple(g for g in groups if short.isdisjoint(g.gangs))
-    return LegalGangs(tuple(left), whole_groups, tuple(left_out))
+    return GangsWithoutIllegalPods(tuple(left), whole_groups, tuple(left_out))
 
 
 def _short_of(gang: Gang, illegal: IllegalPods) -> IllegalMembers:

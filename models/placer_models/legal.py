@@ -19,7 +19,7 @@ from placer_models.legal_shares import (
 )
 from placer_models.pod import Container, ContainerRole, Pod, PodSpec
 from placer_models.policy import BindPolicy, ExclusivePolicy
-from placer_models.quantity import cpu_amount_in_words
+from placer_models.quantity import cpu_count_with_noun
 from placer_models.reasons import Illegal
 from placer_models.topology import ARM
 
@@ -28,7 +28,7 @@ ARCHITECTURE = "kubernetes.io/arch"
 
 
 @dataclass(frozen=True, slots=True)
-class SpecFault:
+class PodSpecFault:
     """One thing that no pod may ask for.
 
     Attributes:
@@ -58,7 +58,7 @@ class IllegalPodError(ValueError):
 
     """
 
-    def __init__(self, pod: tuple[str, str], fault: SpecFault) -> None:
+    def __init__(self, pod: tuple[str, str], fault: PodSpecFault) -> None:
         namespace, name = pod
         title = name if namespace == "default" else f"{namespace}/{name}"
         super().__init__(f"pod {title!r}: {fault.path} is {_shown(fault.value)}: {fault.message}")
@@ -96,9 +96,9 @@ def illegal_pods(pods: Iterable[Pod], nodes: Iterable[Node]) -> dict[tuple[str, 
     return {pod.key: Illegal(fault.path, fault.message) for pod, fault in _faults(pods, nodes)}
 
 
-def _faults(pods: Iterable[Pod], nodes: Iterable[Node]) -> Iterator[tuple[Pod, SpecFault]]:
+def _faults(pods: Iterable[Pod], nodes: Iterable[Node]) -> Iterator[tuple[Pod, PodSpecFault]]:
     """Yield each illegal pod with its first fault; a spec that pods share is looked at once."""
-    known: dict[int, SpecFault | None] = {}
+    known: dict[int, PodSpecFault | None] = {}
     shared_units: SharedQuantityUnits | None = None
     for pod in pods:
         spec = pod.spec
@@ -117,7 +117,7 @@ def _faults(pods: Iterable[Pod], nodes: Iterable[Node]) -> Iterator[tuple[Pod, S
             yield pod, fault
 
 
-def first_spec_fault(spec: PodSpec) -> SpecFault | None:
+def first_spec_fault(spec: PodSpec) -> PodSpecFault | None:
     """Return the first thing that no pod may ask for, or None if the pod may ask for all of it.
 
     It is kept with the spec, as what the spec asks for is.
@@ -125,7 +125,7 @@ def first_spec_fault(spec: PodSpec) -> SpecFault | None:
     kept = spec.__dict__
     if _FAULT not in kept:
         kept[_FAULT] = next((fault for one in spec.each for fault in spec_faults(one)), None)
-    found: SpecFault | None = kept[_FAULT]
+    found: PodSpecFault | None = kept[_FAULT]
     return found
 
 
@@ -142,7 +142,7 @@ def _asks_for_amounts(spec: PodSpec) -> bool:
     )
 
 
-def _not_offered(spec: PodSpec, shared_units: SharedQuantityUnits) -> Iterator[SpecFault]:
+def _not_offered(spec: PodSpec, shared_units: SharedQuantityUnits) -> Iterator[PodSpecFault]:
     for i, container in enumerate(spec.containers):
         for k, request in enumerate(container.requests.devices):
             at = ("containers", i, "requests", "devices", k, "share")
@@ -150,10 +150,10 @@ def _not_offered(spec: PodSpec, shared_units: SharedQuantityUnits) -> Iterator[S
                 for field, value, message in unsupported_share_faults(
                     request.type, request.share, shared_units
                 ):
-                    yield SpecFault((*at, *field), value, message)
+                    yield PodSpecFault((*at, *field), value, message)
 
 
-def spec_faults(spec: PodSpec, *, on_arm_alone: bool = False) -> Iterator[SpecFault]:
+def spec_faults(spec: PodSpec, *, on_arm_alone: bool = False) -> Iterator[PodSpecFault]:
     """Yield what is wrong with what a pod asks for; nothing if it may ask for all of it.
 
     Args:
@@ -171,7 +171,7 @@ def spec_faults(spec: PodSpec, *, on_arm_alone: bool = False) -> Iterator[SpecFa
     if spec.scopes:
         yield from _scopes(spec)
     if spec.device_choice is not None and not any(d.share for d in spec.requests.devices):
-        yield SpecFault(
+        yield PodSpecFault(
             ("device_choice",),
             spec.device_choice,
             "the pod asks for no share of a device; nobody else uses a whole one, so leave it out",
@@ -189,44 +189,44 @@ def spec_faults(spec: PodSpec, *, on_arm_alone: bool = False) -> Iterator[SpecFa
         yield from _on_arm(spec, "it asks for nodes of")
 
 
-def _containers(spec: PodSpec) -> Iterator[SpecFault]:
+def _containers(spec: PodSpec) -> Iterator[PodSpecFault]:
     names = [container.name for container in spec.containers]
     first_of: dict[str, int] = {}
     for i, container in enumerate(spec.containers):
         first = first_of.setdefault(container.name, i)
         if first != i:
-            yield SpecFault(
+            yield PodSpecFault(
                 ("containers", i, "name"),
                 container.name,
                 f"a container {container.name!r} is already given at containers[{first}]; the pod "
                 f"has the containers {', '.join(names)}: rename one",
             )
     if not names:
-        yield SpecFault(("containers",), (), "the pod has the containers none; give it one")
+        yield PodSpecFault(("containers",), (), "the pod has the containers none; give it one")
     elif all(container.role is not ContainerRole.APP for container in spec.containers):
-        yield SpecFault(
+        yield PodSpecFault(
             ("containers",),
             tuple(first_of),
             "none has the role 'app'; expected one or more",
         )
 
 
-def _amounts(container: Container, at: FaultPath) -> Iterator[SpecFault]:
+def _amounts(container: Container, at: FaultPath) -> Iterator[PodSpecFault]:
     """Check that amounts are 0 or more, and that shares of devices are possible."""
     asked = container.requests
     yield from _negative_amounts(container, at)
     for i, request in enumerate(asked.devices):
         if request.share is not None:
             for field, value, message in share_faults(request.type, request.share):
-                yield SpecFault((*at, "devices", i, "share", *field), value, message)
+                yield PodSpecFault((*at, "devices", i, "share", *field), value, message)
 
 
-def _negative_amounts(container: Container, at: FaultPath) -> Iterator[SpecFault]:
+def _negative_amounts(container: Container, at: FaultPath) -> Iterator[PodSpecFault]:
     """Yield the amounts below 0."""
 
-    def fault(field: FaultPath, amount: int, what: str) -> SpecFault:
+    def fault(field: FaultPath, amount: int, what: str) -> PodSpecFault:
         message = f"container {container.name!r} asks for {amount} {what}; amounts are 0 or more"
-        return SpecFault((*at, *field), amount, message)
+        return PodSpecFault((*at, *field), amount, message)
 
     asked = container.requests
     for word in ("cpu_milli", "memory_bytes"):
@@ -245,13 +245,13 @@ def _negative_amounts(container: Container, at: FaultPath) -> Iterator[SpecFault
             yield fault(("devices", i, "count"), request.count, what)
 
 
-def _shares_at_one_container(spec: PodSpec) -> Iterator[SpecFault]:
+def _shares_at_one_container(spec: PodSpec) -> Iterator[PodSpecFault]:
     """Check that a device type with shares is asked for at one container: shares do not add up."""
     asked = [d for container in spec.containers for d in container.requests.devices]
     for kind in sorted({request.type for request in asked if request.share is not None}):
         names = tuple(c.name for c in spec.containers if c.requests.count_of(kind))
         if len(names) > 1:
-            yield SpecFault(
+            yield PodSpecFault(
                 ("containers",),
                 names,
                 f"the containers {', '.join(names)} ask for devices of type '{kind}', and for "
@@ -259,7 +259,9 @@ def _shares_at_one_container(spec: PodSpec) -> Iterator[SpecFault]:
             )
 
 
-def _cpu_limit(spec: PodSpec, container: Container, limit: int, index: int) -> Iterator[SpecFault]:
+def _cpu_limit(
+    spec: PodSpec, container: Container, limit: int, index: int
+) -> Iterator[PodSpecFault]:
     """Check that a CPU limit is at least the request, and equals it for owned CPUs (C3)."""
     milli = container.requests.cpu_milli
     at = ("containers", index, "cpu_limit_milli")
@@ -267,56 +269,56 @@ def _cpu_limit(spec: PodSpec, container: Container, limit: int, index: int) -> I
         return
     if spec.qos.owns_cpus:
         if milli % 1000 == 0:  # otherwise the request itself is wrong
-            yield SpecFault(
+            yield PodSpecFault(
                 at,
                 limit,
-                f"got {cpu_amount_in_words(limit)}; the CPU limit of {spec.qos} pods "
+                f"got {cpu_count_with_noun(limit)}; the CPU limit of {spec.qos} pods "
                 f"equals the request, {milli // 1000} (rule cpu-count)",
             )
     elif limit < milli:
-        yield SpecFault(
-            at, limit, f"got {cpu_amount_in_words(limit)}; expected at least the request, {milli} m"
+        yield PodSpecFault(
+            at, limit, f"got {cpu_count_with_noun(limit)}; expected at least the request, {milli} m"
         )
 
 
-def _owned_cpus(spec: PodSpec) -> Iterator[SpecFault]:
+def _owned_cpus(spec: PodSpec) -> Iterator[PodSpecFault]:
     """Check that each container asks for whole CPUs, and some container for one or more (C3)."""
     for i, container in enumerate(spec.containers):
         milli = container.requests.cpu_milli
         if milli % 1000:
-            yield SpecFault(
+            yield PodSpecFault(
                 ("containers", i, "requests", "cpu_milli"),
                 milli,
-                f"got {cpu_amount_in_words(milli)}; "
+                f"got {cpu_count_with_noun(milli)}; "
                 f"{spec.qos} pods ask for a whole number of CPUs (rule cpu-count)",
             )
     if all(container.requests.cpu_milli == 0 for container in spec.containers):
-        yield SpecFault(
+        yield PodSpecFault(
             ("qos",),
             spec.qos.value,
             f"{spec.qos} pods own CPUs; ask for one or more by 'cpu' in requests (rule cpu-count)",
         )
 
 
-def _only_for_owners(spec: PodSpec) -> Iterator[SpecFault]:
+def _only_for_owners(spec: PodSpec) -> Iterator[PodSpecFault]:
     """Refuse wishes about the pod's own CPUs if it owns none."""
     qos = f"the qos of this pod is {spec.qos}"
     if spec.exclusive not in (None, ExclusivePolicy.NONE):
         message = f"{qos}; exclusive needs CPUs of its own: qos LSE or LSR"
-        yield SpecFault(("exclusive",), spec.exclusive, message)
+        yield PodSpecFault(("exclusive",), spec.exclusive, message)
     for i, term in enumerate(spec.affinity):
         if term.inside:
-            yield SpecFault(
+            yield PodSpecFault(
                 ("affinity", i, "level"),
                 term.level.value,
                 f"{qos}; level {term.level} needs CPUs of its own: qos LSE or LSR, or level node",
             )
 
 
-def _scopes(spec: PodSpec) -> Iterator[SpecFault]:
+def _scopes(spec: PodSpec) -> Iterator[PodSpecFault]:
     scoped = [kind for kind, _ in spec.scopes]
     if len(set(scoped)) < len(scoped):
-        yield SpecFault(
+        yield PodSpecFault(
             ("scopes",),
             tuple(scoped),
             f"the pod has scopes for devices of the types {', '.join(scoped)}; "
@@ -324,24 +326,24 @@ def _scopes(spec: PodSpec) -> Iterator[SpecFault]:
         )
 
 
-def _on_arm(spec: PodSpec, why: str) -> Iterator[SpecFault]:
+def _on_arm(spec: PodSpec, why: str) -> Iterator[PodSpecFault]:
     """Check that a pod on Arm takes whole cores and keeps apart by NUMA node only (C13)."""
     if spec.constrained_burst:
-        yield SpecFault(
+        yield PodSpecFault(
             ("constrained_burst",),
             True,
             f"{why} {ARM}, where no pod of the shared pool is kept to NUMA nodes: leave "
             "ConstrainedBurst out (rule arm-cpu-policy)",
         )
     if spec.bind is BindPolicy.SPREAD_BY_PCPUS:
-        yield SpecFault(
+        yield PodSpecFault(
             ("bind",),
             spec.bind,
             f"{why} {ARM}, where pods take whole cores: "
             "FullPCPUs, or leave it out (rule arm-cpu-policy)",
         )
     if spec.exclusive is ExclusivePolicy.PCPU_LEVEL:
-        yield SpecFault(
+        yield PodSpecFault(
             ("exclusive",),
             spec.exclusive,
             f"{why} {ARM}, where pods keep apart by NUMA node: NUMANodeLevel, or "

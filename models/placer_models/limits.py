@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from placer_models.typed import check_types
+from placer_models.typed import check_field_types
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class ContainerLimits:
     swap_bytes: int | None = None
 
     def __post_init__(self) -> None:
-        check_types(self)
+        check_field_types(self)
         if self.swap_bytes is not None and self.memory_bytes is None:
             raise ValueError("a limit of swap needs one of memory")
 

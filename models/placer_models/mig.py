@@ -23,7 +23,7 @@ MEDIA = SLICES
 
 
 @dataclass(frozen=True, slots=True)
-class MigPlacement:
+class PossibleMigPlacement:
     """Where an instance of a GPU in MIG mode could be.
 
     Attributes:
@@ -95,14 +95,14 @@ Modes = tuple[tuple[int, str], ...]
 """(GPU minor, table) of the GPUs of a node that are in MIG mode, ascending."""
 
 
-def gpu_of_mig_instance(minor: int) -> int:
+def gpu_minor_of_mig_instance(minor: int) -> int:
     """Return the minor of the GPU that an instance is on."""
     return minor // SLICES
 
 
 def mig_slices_covered(modes: Modes, device_type: str, minor: int) -> tuple[int, ...]:
     """Return what an instance takes of its GPU; nothing if no such instance is possible there."""
-    table = dict(modes).get(gpu_of_mig_instance(minor), "")
+    table = dict(modes).get(gpu_minor_of_mig_instance(minor), "")
     start = minor % SLICES
     return next(
         (
@@ -127,7 +127,7 @@ def mig_instance_memory_slices(device_type: str) -> int:
 
 
 @lru_cache(maxsize=4096)
-def with_mig_instances(devices: tuple[Device, ...], modes: Modes) -> tuple[Device, ...]:
+def with_possible_mig_instances(devices: tuple[Device, ...], modes: Modes) -> tuple[Device, ...]:
     """Return the devices, and every instance that the GPUs in MIG mode could be cut into."""
     gpus = {device.minor: device for device in devices if device.type == GPU}
     instances = [

@@ -18,7 +18,7 @@ from placer_models.movable import MisfitsLeavingTogether, MovablePods, may_move
 from placer_models.placement import Move, NamespacedName, Placement, PodPlacement, pod_or_gang_title
 from placer_models.pod import Gang, PodSpec
 from placer_models.policy import QosClass
-from placer_models.reach import any_reaches_beyond
+from placer_models.reach import any_pod_asks_beyond_node
 from placer_models.relations import asks_where_members_are
 
 Mended = Mapping[NamespacedName, tuple[str, ...]]
@@ -52,7 +52,7 @@ def movable_pods(instance: Instance, blamed: Blamed) -> MovablePods:
     nodes = {node.name: node for node in instance.nodes}
 
     # A pod that keeps others off a whole domain may be on any node of it.
-    wide = any_reaches_beyond(one.pod for one in instance.running)
+    wide = any_pod_asks_beyond_node(one.pod for one in instance.running)
     everywhere = dict.fromkeys(nodes) if wide else {}
 
     def alone(group: frozenset[NamespacedName]) -> Instance:
@@ -95,7 +95,7 @@ def movable_pods(instance: Instance, blamed: Blamed) -> MovablePods:
     )
 
 
-def with_movable_pods(
+def with_movable_pods_as_waiting(
     instance: Instance, blamed: Blamed, placement: Placement | None = None
 ) -> Instance:
     """Return the question in which the running pods that may move want a place, too.
@@ -368,7 +368,7 @@ def vacated_homes(instance: Instance, placement: Placement) -> tuple[PodPlacemen
     )
 
 
-def moves_of(
+def moves_in_answer(
     instance: Instance, placement: Placement, mended: Mended | None = None
 ) -> tuple[Move, ...]:
     """Return every move of an answer, one per running pod that it places, in its order."""

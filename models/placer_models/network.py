@@ -7,14 +7,14 @@ to none. Every node is a domain of its own at the level ``node``.
 from dataclasses import dataclass
 from enum import StrEnum
 
-from placer_models.policy import Strength
+from placer_models.policy import RequiredOrPreferred
 from placer_models.typed import TypeChecked
 
 NODE_LEVEL = "node"
 """The narrowest level, which every node has."""
 
 
-class LevelRuleKind(StrEnum):
+class GangNetworkLevelRuleKind(StrEnum):
     """What a gang asks of the domains of a level."""
 
     GATHER = "gather"
@@ -28,7 +28,7 @@ class LevelRuleKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class LevelRule(TypeChecked):
+class GangNetworkLevelRule(TypeChecked):
     """What a gang asks of one level.
 
     Attributes:
@@ -38,11 +38,11 @@ class LevelRule(TypeChecked):
     """
 
     level: str
-    grouping: LevelRuleKind
-    strength: Strength = Strength.REQUIRED
+    grouping: GangNetworkLevelRuleKind
+    strength: RequiredOrPreferred = RequiredOrPreferred.REQUIRED
     count: int = 1
 
     @property
     def required(self) -> bool:
         """Whether the rule may not be broken; if so, pods keep off nodes without such a domain."""
-        return self.strength is Strength.REQUIRED
+        return self.strength is RequiredOrPreferred.REQUIRED

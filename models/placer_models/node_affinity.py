@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from placer_models.policy import MOST_WEIGHT
 from placer_models.selectors import LabelExpression, Labels, SelectorOperator, labels_meet
-from placer_models.typed import TypeChecked, check_types
+from placer_models.typed import TypeChecked, check_field_types
 
 NAME_FIELD = "metadata.name"
 """The one field of a node that expressions may be about."""
@@ -28,7 +28,7 @@ class NodeTerm:
     fields: tuple[LabelExpression, ...] = ()
 
     def __post_init__(self) -> None:
-        check_types(self)
+        check_field_types(self)
         for field in self.fields:
             if field.key != NAME_FIELD:
                 raise ValueError(f"got the field {field.key!r}; expected {NAME_FIELD}")
@@ -58,7 +58,7 @@ class NodeTerm:
 
 
 @dataclass(frozen=True, slots=True)
-class PreferredTerm:
+class PreferredNodeTerm:
     """What a pod would like of its node, and how much.
 
     Raises:
@@ -70,7 +70,7 @@ class PreferredTerm:
     weight: int
 
     def __post_init__(self) -> None:
-        check_types(self)
+        check_field_types(self)
         if not 1 <= self.weight <= MOST_WEIGHT:
             raise ValueError(f"got the weight {self.weight}; expected 1 to {MOST_WEIGHT}")
 
@@ -86,7 +86,7 @@ class NodeAffinity(TypeChecked):
     """
 
     required: tuple[NodeTerm, ...] = ()
-    preferred: tuple[PreferredTerm, ...] = ()
+    preferred: tuple[PreferredNodeTerm, ...] = ()
 
     def allows(self, name: str, labels: Labels) -> bool:
         """Return whether a pod may come to a node of that name and these labels."""

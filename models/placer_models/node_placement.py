@@ -11,7 +11,7 @@ MAX_GENERATION = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class NodePod:
+class NodePlacementPod:
     """A pod of the node, and how its containers are found there.
 
     Attributes:
@@ -46,5 +46,5 @@ class NodePlacement:
     """
 
     node: Node
-    pods: tuple[NodePod, ...] = ()
+    pods: tuple[NodePlacementPod, ...] = ()
     generation: int = 1

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 
 from placer_models.cluster import Node
 from placer_models.pod import PodSpec
-from placer_models.taints import TAINT_WEIGHT, Taint, untolerated
+from placer_models.taints import TAINT_WEIGHT, Taint, untolerated_taints_of_strength
 
 
 @dataclass(frozen=True, slots=True)
-class NodeRule:
+class NodeEligibilityRule:
     """One rule about what a node is.
 
     Attributes:
@@ -43,39 +43,39 @@ def _selected(spec: PodSpec) -> str:
 
 
 def _met(spec: PodSpec, node: Node) -> Iterator[Taint]:
-    return untolerated(node.taints, spec.tolerations, keep_off=True)
+    return untolerated_taints_of_strength(node.taints, spec.tolerations, keep_off=True)
 
 
 NODE_RULES = {
     rule.name: rule
     for rule in (
-        NodeRule(
+        NodeEligibilityRule(
             "cordon",
             asked=lambda _, node: node.cordoned,
             kept=lambda _, node: not node.cordoned,
             dropped=lambda spec, node: (spec, replace(node, cordoned=False)),
         ),
-        NodeRule(
+        NodeEligibilityRule(
             "closed",
             asked=lambda _, node: node.closed,
             kept=lambda _, node: not node.closed,
             dropped=lambda spec, node: (spec, replace(node, closed=False)),
         ),
-        NodeRule(
+        NodeEligibilityRule(
             "taints",
             asked=lambda _, node: any(taint.keeps_off for taint in node.taints),
             kept=lambda spec, node: not any(_met(spec, node)),
             dropped=lambda spec, node: (spec, replace(node, taints=())),
             word=lambda spec, node: ", ".join(map(str, _met(spec, node))),
         ),
-        NodeRule(
+        NodeEligibilityRule(
             "node-selector",
             asked=lambda spec, _: bool(spec.node_selector),
             kept=_has_labels,
             dropped=lambda spec, node: (replace(spec, node_selector=()), node),
             said=lambda spec: " or ".join(dict.fromkeys(map(_selected, spec.each))),
         ),
-        NodeRule(
+        NodeEligibilityRule(
             "node-affinity",
             asked=lambda spec, _: bool(spec.node_affinity and spec.node_affinity.required),
             kept=lambda spec, node: (
@@ -101,10 +101,12 @@ def without_node_rules(spec: PodSpec, node: Node) -> tuple[PodSpec, Node]:
     return spec, node
 
 
-def weight_missed(spec: PodSpec, node: Node) -> int:
+def missed_preference_weight_on_node(spec: PodSpec, node: Node) -> int:
     """Return the total weight of what a pod would like of its node and does not get there."""
     wished = spec.node_affinity
-    taints = sum(1 for _ in untolerated(node.taints, spec.tolerations, keep_off=False))
+    taints = sum(
+        1 for _ in untolerated_taints_of_strength(node.taints, spec.tolerations, keep_off=False)
+    )
     return TAINT_WEIGHT * taints + (wished.weight_missed(node.name, node.labels) if wished else 0)
 
 

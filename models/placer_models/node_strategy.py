@@ -126,7 +126,7 @@ def _mean(amounts: list[int], totals: list[int]) -> int:
     return MILLION * shares // (len(amounts) * whole)
 
 
-def node_in_use(load: StrategyNodeLoad) -> int:
+def one_if_node_in_use(load: StrategyNodeLoad) -> int:
     """Return 1 where any pod is, 0 elsewhere."""
     return int(load.running > 0 or bool(load.new))
 
@@ -166,7 +166,7 @@ def pod_cost_by_node_strategy(load: StrategyNodeLoad, ask: StrategyPodRequest) -
     match load.strategy:
         case NodeStrategy.PACK:
             fuller = max(0, MILLION - mean_share_if_pod_came_alone(load, ask))
-            return FIRST_WEIGHT * (node_in_use(after) - node_in_use(load)) + fuller
+            return FIRST_WEIGHT * (one_if_node_in_use(after) - one_if_node_in_use(load)) + fuller
         case NodeStrategy.SPREAD:
             return FIRST_WEIGHT * (
                 count_pod_pairs_with_new(after) - count_pod_pairs_with_new(load)

@@ -1,8 +1,8 @@
 """Optional tiers: tiers that an instance has only if something in it asks for them."""
 
-from placer_models.cluster import Instance, Nodes
+from placer_models.cluster import Instance, NodesWithCachedFacts
 from placer_models.goals import (
-    InstanceFactsForTiers,
+    InstanceFactsDecidingTiers,
     Tier,
     tiers_asked_by_fleet,
     tiers_asked_by_pod,
@@ -27,12 +27,12 @@ def tiers_asked_by_instance(instance: Instance) -> tuple[Tier, ...]:
     return tuple(asked)
 
 
-def _fleet_of(instance: Instance) -> InstanceFactsForTiers:
-    nodes = Nodes.of(instance.nodes)
+def _fleet_of(instance: Instance) -> InstanceFactsDecidingTiers:
+    nodes = NodesWithCachedFacts.of(instance.nodes)
     named = {(r.pod.namespace, r.placement.gang) for r in instance.could_leave}
     levels = [gang.levels for gang in instance.gangs]
     levels += [gang.levels for gang in instance.running_gangs if gang.key in named]
-    return InstanceFactsForTiers(
+    return InstanceFactsDecidingTiers(
         instance.strategy,
         bool(nodes.offer),
         bool(instance.move_budget),

@@ -10,7 +10,7 @@ from placer_models.cpuset import CpuSet
 from placer_models.device_share import DeviceShare
 from placer_models.environment import Env
 from placer_models.goals import Tier
-from placer_models.reasons import Blocked, FewMembers, GroupTooLarge, Reason
+from placer_models.reasons import Blocked, FewMembers, GangGroupTooLarge, Reason
 from placer_models.typed import TypeChecked
 
 NamespacedName = tuple[str, str]
@@ -25,7 +25,7 @@ def pod_or_gang_title(namespace: str, name: str) -> str:
     return name if namespace == "default" else f"{namespace}/{name}"
 
 
-def did_you_mean_pod(key: NamespacedName, known: Iterable[NamespacedName]) -> str:
+def pod_spelling_suggestion(key: NamespacedName, known: Iterable[NamespacedName]) -> str:
     """Return ``; did you mean 'shop/web-0'?`` for the nearest of the known names, or nothing.
 
     The same name in another namespace is nearest; then come like names of the same namespace, and
@@ -151,7 +151,7 @@ class Move(NamedTuple):
     mends: tuple[str, ...] = ()
 
 
-class BoundSource(StrEnum):
+class TierBoundSource(StrEnum):
     """How it is known that no placement beats a bound."""
 
     LIMIT = "limit"
@@ -204,13 +204,13 @@ class TierValue(NamedTuple):
     value: int
     bound: int | None
     proven: bool
-    bound_from: BoundSource | None = None
+    bound_from: TierBoundSource | None = None
     binds: tuple[TierBottleneck, ...] = ()
 
     @property
     def tried(self) -> bool:
         """Whether the bound was looked for; otherwise nothing can beat it at first sight."""
-        return self.bound_from is not BoundSource.LIMIT or self.value == self.bound
+        return self.bound_from is not TierBoundSource.LIMIT or self.value == self.bound
 
     @property
     def gap(self) -> float | None:
@@ -239,12 +239,14 @@ class Unplaced(TypeChecked):
     @property
     def guessed(self) -> bool:
         """Whether a reason hangs on a guess of where running pods have their memory."""
-        said = (one for one in self.why if isinstance(one, Blocked | FewMembers | GroupTooLarge))
+        said = (
+            one for one in self.why if isinstance(one, Blocked | FewMembers | GangGroupTooLarge)
+        )
         return any(one.guessed for one in said)
 
 
 @dataclass(frozen=True, slots=True)
-class RejectedPlace(TypeChecked):
+class PlaceRejectedByJudge(TypeChecked):
     """A place that was chosen for a pod and broke a rule: a defect of Placer, which it survived.
 
     Attributes:
@@ -281,7 +283,7 @@ class Placed(TypeChecked):
     placement: Placement
     tiers: tuple[TierValue, ...]
     moves: tuple[Move, ...] = ()
-    rejected: tuple[RejectedPlace, ...] = ()
+    rejected: tuple[PlaceRejectedByJudge, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,7 +300,7 @@ class PartlyPlaced(TypeChecked):
     tiers: tuple[TierValue, ...]
     unplaced: tuple[Unplaced, ...]
     moves: tuple[Move, ...] = ()
-    rejected: tuple[RejectedPlace, ...] = ()
+    rejected: tuple[PlaceRejectedByJudge, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,7 +313,7 @@ class Infeasible(TypeChecked):
     """
 
     unplaced: tuple[Unplaced, ...]
-    rejected: tuple[RejectedPlace, ...] = ()
+    rejected: tuple[PlaceRejectedByJudge, ...] = ()
 
     @property
     def guessed(self) -> bool:
@@ -330,7 +332,7 @@ class GaveUp(TypeChecked):
 
     after_s: float
     unplaced: tuple[Unplaced, ...]
-    rejected: tuple[RejectedPlace, ...] = ()
+    rejected: tuple[PlaceRejectedByJudge, ...] = ()
 
 
 Answer = Placed | PartlyPlaced | Infeasible | GaveUp

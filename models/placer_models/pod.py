@@ -9,10 +9,10 @@ from functools import cached_property
 from placer_models.affinity import AffinityTerm
 from placer_models.device import FunctionSelector, is_mig_instance
 from placer_models.device_share import DeviceShare
-from placer_models.device_strategy import Strategies, device_fan_out_fault
+from placer_models.device_strategy import Strategies, device_count_strategy_fault
 from placer_models.host_ports import HostPort
 from placer_models.limits import PodLimits
-from placer_models.network import LevelRule
+from placer_models.network import GangNetworkLevelRule
 from placer_models.node_affinity import NodeAffinity
 from placer_models.policy import (
     AlignmentPolicy,
@@ -20,18 +20,18 @@ from placer_models.policy import (
     BindPolicy,
     CpuLocalityWish,
     DeviceChoicePolicy,
-    DeviceScope,
     ExclusivePolicy,
     GatherLevel,
-    JointScope,
+    JointDevicesScope,
     QosClass,
-    Strength,
+    RequiredOrPreferred,
+    SameTypeDevicesScope,
 )
 from placer_models.records import CachedHash
 from placer_models.taints import Toleration
 from placer_models.topology import Hugepages
 from placer_models.topology_spread import SpreadConstraint
-from placer_models.typed import TypeChecked, check_types, suggest_argument_names
+from placer_models.typed import TypeChecked, check_field_types, suggest_argument_names
 
 
 @suggest_argument_names
@@ -112,7 +112,7 @@ class Container(TypeChecked):
 
 
 @dataclass(frozen=True, slots=True)
-class JointAllocation:
+class JointDevicesRequest:
     """Devices of several types side by side (D9).
 
     Attributes:
@@ -124,11 +124,11 @@ class JointAllocation:
     """
 
     types: tuple[str, ...]
-    scope: JointScope = JointScope.SAME_PCIE
-    strength: Strength = Strength.PREFERRED
+    scope: JointDevicesScope = JointDevicesScope.SAME_PCIE
+    strength: RequiredOrPreferred = RequiredOrPreferred.PREFERRED
 
     def __post_init__(self) -> None:
-        check_types(self)
+        check_field_types(self)
         if len(set(self.types)) < max(2, len(self.types)):
             named = ", ".join(self.types) or "none"
             raise ValueError(f"got the device types {named}; expected two or more, each once")
@@ -148,7 +148,7 @@ class Variant:
     containers: tuple[Container, ...]
 
     def __post_init__(self) -> None:
-        check_types(self)
+        check_field_types(self)
         if not self.labels:
             raise ValueError("got no labels; expected those of the nodes where it is asked for")
 
@@ -192,18 +192,18 @@ class PodSpec(CachedHash):
     containers: tuple[Container, ...]
     qos: QosClass = QosClass.LS
     bind: BindPolicy = BindPolicy.DEFAULT
-    bind_strength: Strength = Strength.PREFERRED
+    bind_strength: RequiredOrPreferred = RequiredOrPreferred.PREFERRED
     alignment: AlignmentPolicy | None = None
     node_selector: tuple[tuple[str, str], ...] = ()
     node_affinity: NodeAffinity | None = None
     tolerations: tuple[Toleration, ...] = ()
-    joint: JointAllocation | None = None
+    joint: JointDevicesRequest | None = None
     labels: tuple[tuple[str, str], ...] = ()
     affinity: tuple[AffinityTerm, ...] = ()
-    scopes: tuple[tuple[str, DeviceScope], ...] = ()
+    scopes: tuple[tuple[str, SameTypeDevicesScope], ...] = ()
     locality: tuple[CpuLocalityWish, ...] = ()
     exclusive: ExclusivePolicy | None = None
-    exclusive_strength: Strength = Strength.PREFERRED
+    exclusive_strength: RequiredOrPreferred = RequiredOrPreferred.PREFERRED
     scope: AlignmentScope | None = None
     functions: tuple[tuple[str, FunctionSelector], ...] = ()
     constrained_burst: bool = False
@@ -216,7 +216,7 @@ class PodSpec(CachedHash):
     __hash__ = CachedHash.__hash__
 
     def __post_init__(self) -> None:
-        check_types(self)
+        check_field_types(self)
         if self.variants:
             self._check_variants()
         if self.strategies:
@@ -256,9 +256,11 @@ class PodSpec(CachedHash):
 
     def _check_strategies(self) -> None:
         types = self.joint.types if self.joint else ()
-        by_type, counts = dict(self.strategies), counts_asked(self.containers)
+        by_type, counts = dict(self.strategies), device_counts_asked_by_containers(self.containers)
         for kind in by_type:
-            if fault := device_fan_out_fault(kind, by_type, counts, types, dict(self.scopes)):
+            if fault := device_count_strategy_fault(
+                kind, by_type, counts, types, dict(self.scopes)
+            ):
                 raise ValueError(fault)
 
     @property
@@ -274,7 +276,10 @@ class PodSpec(CachedHash):
     @property
     def bind_required(self) -> bool:
         """Whether the bind policy may not be broken; Default is never required."""
-        return self.bind_strength is Strength.REQUIRED and self.bind is not BindPolicy.DEFAULT
+        return (
+            self.bind_strength is RequiredOrPreferred.REQUIRED
+            and self.bind is not BindPolicy.DEFAULT
+        )
 
     @cached_property
     def wants_locality(self) -> bool:
@@ -289,9 +294,9 @@ class PodSpec(CachedHash):
         several = shapes > 1 or asked.memory_bytes or asked.hugepages or self.strategies
         return bool(shapes and several)
 
-    def scope_of(self, device_type: str) -> DeviceScope:
+    def scope_of(self, device_type: str) -> SameTypeDevicesScope:
         """Return the scope within which all devices of the type must be."""
-        return dict(self.scopes).get(device_type, DeviceScope.NODE)
+        return dict(self.scopes).get(device_type, SameTypeDevicesScope.NODE)
 
     def rule_counting(self, request: DeviceRequest) -> str:
         """Return the name of the rule by which one of the pod's requests is counted."""
@@ -304,7 +309,7 @@ class PodSpec(CachedHash):
     @property
     def exclusive_required(self) -> bool:
         """Whether the pod must be kept apart."""
-        required = self.exclusive_strength is Strength.REQUIRED
+        required = self.exclusive_strength is RequiredOrPreferred.REQUIRED
         return required and self.exclusive not in (None, ExclusivePolicy.NONE)
 
     @cached_property
@@ -362,7 +367,7 @@ class Gang(TypeChecked):
     weight: int = 1
     gather: GatherLevel | None = None
     lone: bool = False
-    levels: tuple[LevelRule, ...] = ()
+    levels: tuple[GangNetworkLevelRule, ...] = ()
 
     @property
     def key(self) -> tuple[str, str]:
@@ -438,7 +443,7 @@ def _devices(resources: Resources, kind: str, share: DeviceShare | None) -> int:
     return sum(d.count for d in resources.devices if (d.type, d.share) == (kind, share))
 
 
-def counts_asked(containers: Iterable[Container]) -> Counter[str]:
+def device_counts_asked_by_containers(containers: Iterable[Container]) -> Counter[str]:
     """Return device type -> how many devices the containers ask for in all."""
     counts: Counter[str] = Counter()
     for container in containers:

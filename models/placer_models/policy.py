@@ -96,7 +96,7 @@ class ExclusivePolicy(StrEnum):
     the policy is only preferred, the pod falls back: it counts as PCPULevel, too."""
 
 
-class Strength(StrEnum):
+class RequiredOrPreferred(StrEnum):
     """Whether a wish may be broken at a price, or not at all."""
 
     PREFERRED = "preferred"
@@ -144,7 +144,7 @@ class GatherLevel(StrEnum):
     """All members on one node."""
 
 
-class JointScope(StrEnum):
+class JointDevicesScope(StrEnum):
     """Where devices of several types count as side by side (D9)."""
 
     SAME_PCIE = "SamePCIe"
@@ -164,7 +164,7 @@ class PartitionPolicy(StrEnum):
     """Sets that are partitions are preferred to others."""
 
 
-class DeviceScope(StrEnum):
+class SameTypeDevicesScope(StrEnum):
     """What all devices of one type that a pod holds have in common (D10)."""
 
     PCIE = "PCIe"
@@ -180,7 +180,7 @@ class DeviceScope(StrEnum):
     """Only the node, on which the pod is anyway."""
 
 
-class CoreKind(StrEnum):
+class HybridCoreKind(StrEnum):
     """The kind of a core on machines that mix them (C1)."""
 
     PERFORMANCE = "performance"

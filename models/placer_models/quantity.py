@@ -78,9 +78,14 @@ def format_bytes(size: int) -> str:
     return str(size)
 
 
-def cpu_amount_in_words(milli: int) -> str:
-    """Return thousandths of a CPU in words: ``1 CPU``, ``1.5 CPUs``."""
-    return "1 CPU" if milli == 1000 else f"{milli / 1000:g} CPUs"
+def cpu_milli_text(milli: int) -> str:
+    """Return thousandths of a CPU as CPUs, without the noun: ``1.5``."""
+    return f"{milli / 1000:.3f}".rstrip("0").rstrip(".")
+
+
+def cpu_count_with_noun(milli: int) -> str:
+    """Return thousandths of a CPU as CPUs: ``1 CPU``, ``1.5 CPUs``."""
+    return f"{cpu_milli_text(milli)} {'CPU' if milli == 1000 else 'CPUs'}"
 
 
 def _whole(amount: str | float, per_one: int, unit: str, *, up: bool = False) -> int:

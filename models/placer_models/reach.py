@@ -7,15 +7,15 @@ from placer_models.pod import Pod, PodSpec
 from placer_models.relations import RELATIONS
 
 
-def looks_beyond_node(spec: PodSpec) -> bool:
+def asks_beyond_node(spec: PodSpec) -> bool:
     """Return whether the pod asks something that its own node does not decide."""
     return any(relation.reaches(spec) for relation in RELATIONS)
 
 
-def any_reaches_beyond(pods: Iterable[Pod]) -> bool:
+def any_pod_asks_beyond_node(pods: Iterable[Pod]) -> bool:
     """Return whether any of the pods reaches beyond its node."""
     # By identity: replicas share their spec.
-    return any(map(looks_beyond_node, {id(pod.spec): pod.spec for pod in pods}.values()))
+    return any(map(asks_beyond_node, {id(pod.spec): pod.spec for pod in pods}.values()))
 
 
 def without_asks_beyond_node(pod: Pod) -> Pod:

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import NamedTuple
 
-from placer_models.network import LevelRule
+from placer_models.network import GangNetworkLevelRule
 from placer_models.typed import TypeChecked
 
 
-class OccupancyStage(Enum):
+class FirstStageWithoutPlace(Enum):
     """The stage from which on there is no place. The value is its wording in a sentence."""
 
     EMPTY = "on empty nodes"
@@ -69,7 +69,7 @@ class Blocked(TypeChecked):
 
     """
 
-    when: OccupancyStage
+    when: FirstStageWithoutPlace
     nodes: tuple[tuple[Blocker, int], ...]
     alone: bool = False
 
@@ -90,7 +90,7 @@ class FewMembers(TypeChecked):
 
     """
 
-    when: OccupancyStage
+    when: FirstStageWithoutPlace
     gang: str
     members: int
     minimum: int
@@ -100,7 +100,7 @@ class FewMembers(TypeChecked):
 
 
 @dataclass(frozen=True, slots=True)
-class GroupTooLarge(TypeChecked):
+class GangGroupTooLarge(TypeChecked):
     """There is no room for the minimum of every gang of a group.
 
     Attributes:
@@ -108,18 +108,18 @@ class GroupTooLarge(TypeChecked):
 
     """
 
-    when: OccupancyStage
+    when: FirstStageWithoutPlace
     group: str
     guessed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class ReasonTimeout:
+class ReasonNotFoundInTime:
     """The time ran out before the reason was found."""
 
 
 @dataclass(frozen=True, slots=True)
-class NotFound(TypeChecked):
+class RoomButNoPlaceFound(TypeChecked):
     """There is room, but no place was found.
 
     Attributes:
@@ -202,10 +202,10 @@ class RejectedPlaceReason(TypeChecked):
 
 
 @dataclass(frozen=True, slots=True)
-class LevelRuleReason(TypeChecked):
+class GangNetworkLevelRuleReason(TypeChecked):
     """What the gang asks of the places of its members."""
 
-    rule: LevelRule
+    rule: GangNetworkLevelRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +224,7 @@ class GangMinimumReason(TypeChecked):
 
 
 @dataclass(frozen=True, slots=True)
-class WholeGroupReason(TypeChecked):
+class WholeGangGroupReason(TypeChecked):
     """Either all gangs of the group run, or none does."""
 
     group: str
@@ -291,16 +291,16 @@ class NotTried(TypeChecked):
 Reason = (
     Blocked
     | FewMembers
-    | GroupTooLarge
-    | ReasonTimeout
-    | NotFound
+    | GangGroupTooLarge
+    | ReasonNotFoundInTime
+    | RoomButNoPlaceFound
     | UnknownName
     | DevicesHeldByCheckpointReason
     | MovesAllowedReason
     | RejectedPlaceReason
-    | LevelRuleReason
+    | GangNetworkLevelRuleReason
     | GangMinimumReason
-    | WholeGroupReason
+    | WholeGangGroupReason
     | Illegal
     | IllegalMembers
     | IllegalGangInGroup
@@ -335,24 +335,24 @@ class UnplacedCause(StrEnum):
 
 
 _VERDICTS = {
-    OccupancyStage.EMPTY: UnplacedCause.NEVER,
-    OccupancyStage.RUNNING: UnplacedCause.NOT_NOW,
-    OccupancyStage.PLACED: UnplacedCause.OUTVOTED,
+    FirstStageWithoutPlace.EMPTY: UnplacedCause.NEVER,
+    FirstStageWithoutPlace.RUNNING: UnplacedCause.NOT_NOW,
+    FirstStageWithoutPlace.PLACED: UnplacedCause.OUTVOTED,
 }
 
 
 def verdict_of_reasons(why: Sequence[Reason]) -> UnplacedCause | None:
     """Return what the reasons of a pod come to, or None if there are none."""
     match why:
-        case [Blocked() | FewMembers() | GroupTooLarge() as first, *_]:
+        case [Blocked() | FewMembers() | GangGroupTooLarge() as first, *_]:
             return _VERDICTS[first.when]
         case [Illegal() | IllegalMembers() | IllegalGangInGroup(), *_]:
             return UnplacedCause.ILLEGAL
         case [NotTried(), *_]:
             return UnplacedCause.NOT_ASKED
-        case [ReasonTimeout(), *_]:
+        case [ReasonNotFoundInTime(), *_]:
             return UnplacedCause.TIME
-        case [NotFound(), *_]:
+        case [RoomButNoPlaceFound(), *_]:
             return UnplacedCause.NOT_FOUND
         case _:
             return None

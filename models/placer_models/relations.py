@@ -334,7 +334,7 @@ _LASTING = tuple(relation.asked for relation in RELATIONS if not relation.rule)
 """Say whether a pod asks by a rule that it keeps on asking for once it runs, as limits are not."""
 
 
-def looks_at_others(spec: PodSpec) -> bool:
+def asks_something_of_other_pods(spec: PodSpec) -> bool:
     """Return whether a pod that waits asks anything of other pods."""
     return any(relation.asked(spec) for relation in RELATIONS)
 

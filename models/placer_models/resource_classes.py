@@ -12,7 +12,7 @@ from placer_models.capacity import MEMORY
 from placer_models.cluster import Node
 from placer_models.device import GPU
 from placer_models.device_share import WHOLE_PERCENT
-from placer_models.device_strategy import DeviceRequestFanOut
+from placer_models.device_strategy import DeviceCountStrategy
 from placer_models.node_strategy import NodeStrategy, StrategyNodeLoad, StrategyPodRequest
 from placer_models.pod import DeviceRequest, PodSpec
 from placer_models.policy import QosClass
@@ -41,7 +41,7 @@ def resource_class_totals_of_node(node: Node) -> dict[str, int]:
     return {name: total for name, total in found.items() if total > 0}
 
 
-def taken_by(spec: PodSpec, totals: Mapping[str, int]) -> dict[str, int]:
+def resource_class_amounts_taken_by_pod(spec: PodSpec, totals: Mapping[str, int]) -> dict[str, int]:
     """Return resource class -> what a pod takes of it on a node with these totals.
 
     A pod that asks only for a part of a GPU's compute takes nothing else of the GPU. A pod that
@@ -57,7 +57,7 @@ def taken_by(spec: PodSpec, totals: Mapping[str, int]) -> dict[str, int]:
     for request in requests.devices:
         kind, count = request.type, request.count
         devices = totals.get(kind, 0) // WHOLE_PERCENT
-        if strategies.get(kind) is DeviceRequestFanOut.APPLY_FOR_ALL:
+        if strategies.get(kind) is DeviceCountStrategy.APPLY_FOR_ALL:
             count *= max(1, devices)
         each = {
             name.removeprefix(_of(kind)): total // devices
@@ -96,9 +96,14 @@ def scored_resource_classes_asked_by_any(specs: Iterable[PodSpec]) -> tuple[str,
     )
 
 
-def ask_of(spec: PodSpec, classes: Sequence[str], totals: Mapping[str, int]) -> StrategyPodRequest:
+def resource_class_request_of_pod(
+    spec: PodSpec, classes: Sequence[str], totals: Mapping[str, int]
+) -> StrategyPodRequest:
     """Return what a pod asks of a node with these totals."""
-    taken, asked = taken_by(spec, totals), scored_resource_classes_asked_by(spec)
+    taken, asked = (
+        resource_class_amounts_taken_by_pod(spec, totals),
+        scored_resource_classes_asked_by(spec),
+    )
     return StrategyPodRequest(
         tuple(taken.get(name, 0) for name in classes),
         tuple(i for i, name in enumerate(classes) if name in asked and name in totals),
@@ -114,7 +119,7 @@ def node_load_before_new_pods(
     """Return the load of a node on which these pods run and none is new."""
     used: Counter[str] = Counter()
     for spec in running:
-        used.update(taken_by(spec, totals))
+        used.update(resource_class_amounts_taken_by_pod(spec, totals))
     return StrategyNodeLoad(
         strategy,
         len(running),

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from placer_models.typed import check_types
+from placer_models.typed import check_field_types
 
 LabelPair = tuple[str, str]
 """A key and its value."""
@@ -62,7 +62,7 @@ class LabelExpression:
     values: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        check_types(self)
+        check_field_types(self)
         if fault := self._fault():
             one = len(self.values) == 1
             got = repr(self.values[0][:60]) if one else f"{len(self.values)} values"

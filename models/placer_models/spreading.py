@@ -7,7 +7,7 @@ from placer_models.cluster import Node
 from placer_models.node_affinity import NodeAffinity
 from placer_models.pod import PodSpec
 from placer_models.selectors import LabelPair, Labels, required_label_clauses
-from placer_models.taints import Toleration, untolerated
+from placer_models.taints import Toleration, untolerated_taints_of_strength
 from placer_models.topology_spread import SpreadConstraint
 
 OWN_PREFIX = "placer:"
@@ -75,7 +75,7 @@ class ResolvedSpreadConstraint:
         return node.topology_domain(self.constraint.topology)
 
     def _is_kept_off(self, node: Node) -> bool:
-        return any(untolerated(node.taints, self.tolerations, keep_off=True))
+        return any(untolerated_taints_of_strength(node.taints, self.tolerations, keep_off=True))
 
     def means(self, spec: PodSpec, namespace: str) -> bool:
         """Return whether a pod counts."""

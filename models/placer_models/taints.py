@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from placer_models.selectors import label_as_integer
-from placer_models.typed import TypeChecked, check_types
+from placer_models.typed import TypeChecked, check_field_types
 
 TAINT_WEIGHT = 100
 """The weight of a taint that only prefers to keep a pod off: that of the heaviest wish."""
@@ -82,7 +82,7 @@ class Toleration:
     effect: TaintEffect | None = None
 
     def __post_init__(self) -> None:
-        check_types(self)
+        check_field_types(self)
         exists = self.operator is TolerationOperator.EXISTS
         if not self.key and not exists:
             raise ValueError("a toleration without a key is of every taint: operator Exists")
@@ -110,7 +110,7 @@ class Toleration:
                 return number < own if self.operator is TolerationOperator.LT else number > own
 
 
-def untolerated(
+def untolerated_taints_of_strength(
     taints: Iterable[Taint], tolerations: tuple[Toleration, ...], *, keep_off: bool
 ) -> Iterator[Taint]:
     """Yield the taints of one strength that no toleration covers.

@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from placer_models.cpuset import CpuSet, format_cpu_list
-from placer_models.policy import CoreKind
-from placer_models.typed import TypeChecked, check_types
+from placer_models.policy import HybridCoreKind
+from placer_models.typed import TypeChecked, check_field_types
 
 ARM = "aarch64"
 """The architecture of Arm machines; ``arm64``, its name in container images, is read as this."""
@@ -32,7 +32,7 @@ class Cpu(TypeChecked):
     package: int
     numa_node: int | None
     llc: int | None = None
-    kind: CoreKind = CoreKind.PERFORMANCE
+    kind: HybridCoreKind = HybridCoreKind.PERFORMANCE
     online: bool = True
 
 
@@ -74,7 +74,7 @@ class Core(NamedTuple):
     numa_node: int | None
     package: int
     llc: int | None
-    kind: CoreKind
+    kind: HybridCoreKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class Topology:
     packages: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        check_types(self)
+        check_field_types(self)
         _check_ids("CPU", [cpu.id for cpu in self.cpus])
         _check_ids("NUMA node", [node.id for node in self.numa_nodes])
         if not self.numa_nodes:

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from placer_models.policy import Strength
+from placer_models.policy import RequiredOrPreferred
 from placer_models.selectors import LabelExpression, Labels, labels_meet
-from placer_models.typed import check_types
+from placer_models.typed import check_field_types
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class SpreadConstraint:
 
     topology: str
     max_skew: int = 1
-    strength: Strength = Strength.REQUIRED
+    strength: RequiredOrPreferred = RequiredOrPreferred.REQUIRED
     labels: Labels = ()
     expressions: tuple[LabelExpression, ...] = ()
     min_domains: int = 1
@@ -40,7 +40,7 @@ class SpreadConstraint:
     by_taints: bool = False
 
     def __post_init__(self) -> None:
-        check_types(self)
+        check_field_types(self)
         for name, number in (("maxSkew", self.max_skew), ("minDomains", self.min_domains)):
             if number < 1:
                 raise ValueError(f"got {name} {number}; expected 1 or more")
@@ -48,7 +48,7 @@ class SpreadConstraint:
     @property
     def required(self) -> bool:
         """Whether the constraint may not be broken."""
-        return self.strength is Strength.REQUIRED
+        return self.strength is RequiredOrPreferred.REQUIRED
 
     @property
     def keys(self) -> frozenset[str]:

@@ -51,7 +51,7 @@ class _Argument:
     many: bool
 
 
-def check_types(word: Any) -> None:
+def check_field_types(word: Any) -> None:
     """Check that each argument of a dataclass has the type that its annotation names.
 
     Raises:
@@ -71,12 +71,12 @@ def check_types(word: Any) -> None:
 
 
 class TypeChecked:
-    """A dataclass whose arguments are checked by `check_types` when an object is made."""
+    """A dataclass whose arguments are checked by `check_field_types` when an object is made."""
 
     __slots__ = ()
 
     def __post_init__(self) -> None:
-        check_types(self)
+        check_field_types(self)
 
 
 def check_argument_types(call: Callable[P, R]) -> Callable[P, R]:

@@ -22,6 +22,6 @@ def spec_on(spec: PodSpec, node: Node) -> PodSpec:
     return spec.resolved[variant_index_on(spec, node)] if spec.variants else spec
 
 
-def pod_on(pod: Pod, node: Node) -> Pod:
+def pod_with_spec_on(pod: Pod, node: Node) -> Pod:
     """Return the pod with what it asks for on the node."""
     return replace(pod, spec=spec_on(pod.spec, node)) if pod.spec.variants else pod

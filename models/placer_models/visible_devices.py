@@ -43,7 +43,7 @@ _MINORS = re.compile(r"([0-9]{1,6})(?:-([0-9]{1,6})|:[0-9]{1,6})?")
 """A minor, a range of them, or an instance of one."""
 
 
-def vendor_of(gpu: Device) -> GpuVendor:
+def gpu_vendor_of(gpu: Device) -> GpuVendor:
     """Return the vendor whose runtime shows the GPU; NVIDIA if the model does not tell."""
     return _vendor_of_model(gpu.model)
 
@@ -55,7 +55,7 @@ def _vendor_of_model(model: str) -> GpuVendor:
 
 def gpu_has_runtime_readable_id(gpu: Device) -> bool:
     """Return whether the GPU has an id that its runtime can read."""
-    if vendor_of(gpu) is GpuVendor.AMD:
+    if gpu_vendor_of(gpu) is GpuVendor.AMD:
         return _AMD_ID.fullmatch(gpu.id) is not None
     return gpu.id != ""
 
@@ -97,7 +97,7 @@ def _names(own: Sequence[Device], of_vendor: Sequence[Device]) -> str:
     return ",".join(gpu.id if by_id else str(gpu.minor) for gpu in own)
 
 
-def gpus_named(value: str, gpus: Sequence[Device]) -> frozenset[int] | None:
+def gpu_minors_named_by_variable(value: str, gpus: Sequence[Device]) -> frozenset[int] | None:
     """Return the minors of the GPUs that a variable's value shows, or None if one is not known.
 
     A MIG instance belongs to its GPU: ``MIG-GPU-...`` and ``0:1`` name that GPU, too.

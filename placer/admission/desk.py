@@ -11,19 +11,19 @@ from time import monotonic
 
 from placer.admission.foresight import RunningWorkload
 from placer.admission.placing import LEAST_TIME_S
-from placer.admission.trial import TrialCluster, TriedTogether, unplaced_in_decision
+from placer.admission.trial import AdmissionTrialCluster, TriedTogether, unplaced_in_decision
 from placer.admission.workload import (
     AdmissionRound,
     AdmittedWorkload,
     ReservedWorkload,
     Workload,
-    batch_of,
+    batch_of_workloads,
 )
 from placer.queue.fair import FairQueue
 from placer.queue.model import DispatchTicket, DispatchUnit, QueuePick
 from placer.scheduler import Scheduler
-from placer.scheduling.checks import check_batch, legal_part_of
-from placer.scheduling.decision import Change, Decision
+from placer.scheduling.checks import check_batch, legal_gangs_of_batch
+from placer.scheduling.decision import ClusterChange, Decision
 from placer.search.options import BatchOrder, Engine, SolveOptions
 from placer_models.placement import NamespacedName, pod_or_gang_title
 from placer_models.typed import check_argument_types
@@ -32,7 +32,7 @@ MOST_UNITS = 64
 """The most workloads in one round, unless told otherwise."""
 
 
-class Admission:
+class AdmissionQueue:
     """A queue and a Scheduler that work together. Not safe for several threads at once."""
 
     @check_argument_types
@@ -86,9 +86,9 @@ class Admission:
                     "a pod is in one workload"
                 )
         # What the Scheduler refuses to be asked would stop every round from here on.
-        batch, nodes = batch_of(workloads), self.scheduler.snapshot().instance.nodes
+        batch, nodes = batch_of_workloads(workloads), self.scheduler.snapshot().instance.nodes
         check_batch(batch, ())
-        legal_part_of(batch, nodes, skip_illegal=False)
+        legal_gangs_of_batch(batch, nodes, skip_illegal=False)
         units = [
             DispatchUnit(workload.key, workload.length_us, workload.width) for workload in workloads
         ]
@@ -118,7 +118,7 @@ class Admission:
         # What starts in a round starts together: the order of the queue has had its say by then.
         options = replace(options or SolveOptions(), order=BatchOrder.LARGEST_FIRST)
         ends_s = monotonic() + deadline_s
-        trial = TrialCluster(
+        trial = AdmissionTrialCluster(
             self.scheduler,
             self._waiting,
             self._ends(),
@@ -173,7 +173,7 @@ class Admission:
             length_us = ticket.unit.length_us
             yield RunningWorkload(None if length_us is None else ticket.start_us + length_us, pods)
 
-    def _picked(self, trial: TrialCluster, now_us: int) -> list[QueuePick]:
+    def _picked(self, trial: AdmissionTrialCluster, now_us: int) -> list[QueuePick]:
         """Dispatch what may start in the cluster of a trial, in order of fairness."""
         picks: list[QueuePick] = []
         while len(picks) < self.most_units:
@@ -186,7 +186,9 @@ class Admission:
                 break
         return picks
 
-    def _taken(self, trial: TrialCluster, ends_s: float, options: SolveOptions) -> Decision:
+    def _taken(
+        self, trial: AdmissionTrialCluster, ends_s: float, options: SolveOptions
+    ) -> Decision:
         """Place together what a trial has taken, if that leaves nothing out and puts nothing off.
 
         Raises:
@@ -197,12 +199,12 @@ class Admission:
         if decision is None or options.engine is not Engine.GREEDY:
             left_s = max(LEAST_TIME_S, ends_s - monotonic())
             together = self.scheduler.place(
-                batch_of(trial.taken), left_s, dry_run=True, options=options
+                batch_of_workloads(trial.taken), left_s, dry_run=True, options=options
             )
             decision = together if trial.keeps(together, self._reserved_unit) else trial.decision
         left_s = max(LEAST_TIME_S, ends_s - monotonic())
         change = self.scheduler.confirm(decision, left_s)
-        if not isinstance(change, Change):
+        if not isinstance(change, ClusterChange):
             raise _ChangedMeanwhileError(decision)
         return replace(decision, change=change)
 
@@ -221,7 +223,7 @@ class Admission:
     def _reserved_unit(self) -> DispatchUnit | None:
         return self.queue.reserved.unit if self.queue.reserved else None
 
-    def _reserved(self, trial: TrialCluster) -> ReservedWorkload | None:
+    def _reserved(self, trial: AdmissionTrialCluster) -> ReservedWorkload | None:
         reserved = self.queue.reserved
         if reserved is None or str(reserved.unit.key) not in self._waiting:
             return None

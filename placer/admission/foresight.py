@@ -4,10 +4,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from placer.admission.placing import all_workloads_placed, is_pod_running, place_workloads
+from placer.admission.placing import (
+    all_workloads_placed,
+    is_pod_running_in_scheduler,
+    place_workloads,
+)
 from placer.admission.workload import Workload
 from placer.scheduler import Scheduler
-from placer.scheduling.decision import Change, Decision
+from placer.scheduling.decision import ClusterChange, Decision
 from placer.search.options import SolveOptions
 from placer_models.placement import NamespacedName
 
@@ -20,7 +24,7 @@ class RunningWorkload(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedStart:
+class PlannedWorkloadStart:
     """When a workload that has no place now will have one.
 
     Attributes:
@@ -61,7 +65,7 @@ class AdmissionForecast:
 
     def plan(
         self, workload: Workload, cluster: Scheduler, promised_us: int | None
-    ) -> PlannedStart | None:
+    ) -> PlannedWorkloadStart | None:
         """Return when a workload has a place if nothing else starts; None if nobody can tell.
 
         Args:
@@ -86,22 +90,26 @@ class AdmissionForecast:
             found = earlier or found
         return found
 
-    def at(self, time_us: int, workload: Workload, cluster: Scheduler) -> PlannedStart | None:
+    def at(
+        self, time_us: int, workload: Workload, cluster: Scheduler
+    ) -> PlannedWorkloadStart | None:
         """Return the plan of a workload for a given time, if it has a place then."""
         then = cluster.fork()
         ended = [pods for end, pods in self._running if end is not None and end <= time_us]
-        then.release(pod for pods in ended for pod in pods if is_pod_running(then, pod))
+        then.release(
+            pod for pods in ended for pod in pods if is_pod_running_in_scheduler(then, pod)
+        )
         decision = place_workloads(then.fork(), (workload,), self._fast)
         complete = all_workloads_placed(decision, (workload,))
-        return PlannedStart(workload, time_us, then, decision) if complete else None
+        return PlannedWorkloadStart(workload, time_us, then, decision) if complete else None
 
-    def beside(self, plan: PlannedStart, decision: Decision) -> PlannedStart | None:
+    def beside(self, plan: PlannedWorkloadStart, decision: Decision) -> PlannedWorkloadStart | None:
         """Return the plan if a decision is taken now and its pods do not end before.
 
         None if the workload has no place then.
         """
         then = plan.cluster.fork()
-        if not isinstance(then.confirm(decision), Change):
+        if not isinstance(then.confirm(decision), ClusterChange):
             return None
         found = place_workloads(then.fork(), (plan.workload,), self._fast)
         complete = all_workloads_placed(found, (plan.workload,))

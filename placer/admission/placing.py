@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 
-from placer.admission.workload import Workload, batch_of
+from placer.admission.workload import Workload, batch_of_workloads
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Decision
 from placer.scheduling.errors import UnknownPodError
@@ -21,7 +21,7 @@ def place_workloads(
     limit_s: float = LEAST_TIME_S,
 ) -> Decision:
     """Place workloads together on a cluster, in at most so many seconds."""
-    return cluster.place(batch_of(workloads), max(LEAST_TIME_S, limit_s), options=options)
+    return cluster.place(batch_of_workloads(workloads), max(LEAST_TIME_S, limit_s), options=options)
 
 
 def all_workloads_placed(decision: Decision, workloads: Iterable[Workload]) -> bool:
@@ -30,7 +30,7 @@ def all_workloads_placed(decision: Decision, workloads: Iterable[Workload]) -> b
     return all(not placed.isdisjoint(workload.pods) for workload in workloads)
 
 
-def is_pod_running(cluster: Scheduler, pod: NamespacedName) -> bool:
+def is_pod_running_in_scheduler(cluster: Scheduler, pod: NamespacedName) -> bool:
     """Return whether a pod runs in a cluster."""
     try:
         cluster.placement_of(pod)
@@ -39,7 +39,7 @@ def is_pod_running(cluster: Scheduler, pod: NamespacedName) -> bool:
     return True
 
 
-def workload_shape(workload: Workload) -> Hashable:
+def workload_fit_key(workload: Workload) -> Hashable:
     """Return all that decides whether a workload fits: those of one shape fit alike."""
     gangs = tuple(
         replace(gang, name="", pods=tuple(replace(pod, name="") for pod in gang.pods))

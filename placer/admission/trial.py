@@ -6,20 +6,20 @@ from dataclasses import replace
 from time import monotonic
 from typing import NamedTuple
 
-from placer.admission.foresight import AdmissionForecast, PlannedStart, RunningWorkload
+from placer.admission.foresight import AdmissionForecast, PlannedWorkloadStart, RunningWorkload
 from placer.admission.placing import (
     LEAST_TIME_S,
     all_workloads_placed,
-    is_pod_running,
+    is_pod_running_in_scheduler,
     place_workloads,
-    workload_shape,
+    workload_fit_key,
 )
-from placer.admission.workload import Workload, batch_of
+from placer.admission.workload import Workload, batch_of_workloads
 from placer.judge.measure import measure
 from placer.queue.model import DispatchUnit
 from placer.queue.reservation import UnitReservation
 from placer.scheduler import Scheduler
-from placer.scheduling.decision import Change, Decision
+from placer.scheduling.decision import ClusterChange, Decision
 from placer.search.options import Engine, SolveOptions
 from placer_models.placement import PartlyPlaced, Placed, Placement, TierValue, Unplaced
 
@@ -40,12 +40,12 @@ class _Try(NamedTuple):
     decisions: tuple[Decision, ...]
 
 
-class TrialCluster:
+class AdmissionTrialCluster:
     """Copies of a cluster on which workloads are placed one by one, by the fast path.
 
     It tells the queue what fits, and what is known of the time to come
-    (`placer.queue.reservation.EndForecast`). It may take something for harmful that is not, where
-    the fast path finds no other place; what it takes for harmless was tried.
+    (`placer.queue.reservation.RunEndForecast`). It may take something for harmful that is not,
+    where the fast path finds no other place; what it takes for harmless was tried.
 
     Attributes:
         refused: The first workload that has no place, and the decision that says so.
@@ -96,17 +96,17 @@ class TrialCluster:
         self._taken: list[Workload] = []
         self._decisions: tuple[Decision, ...] = ()
         self._tries: dict[str, _Try] = {}
-        self._later: dict[str, PlannedStart] = {}
+        self._later: dict[str, PlannedWorkloadStart] = {}
         self._misfits: set[Hashable] = set()
         self._harmful: set[tuple[str, Hashable]] = set()
-        self._plans: dict[str, PlannedStart | None] = {}
+        self._plans: dict[str, PlannedWorkloadStart | None] = {}
 
     def fits(self, unit: DispatchUnit) -> bool:
         """Return whether a workload has a place beside all that was taken."""
         workload = self._waiting[str(unit.key)]
         if workload.key in self._tries:
             return True
-        shape = workload_shape(workload)
+        shape = workload_fit_key(workload)
         if shape in self._misfits or len(self._misfits) >= self._most_refused:
             return False
         first = self.refused is None
@@ -152,7 +152,7 @@ class TrialCluster:
         end_us = self._foresight.end_us(workload)
         if end_us is not None and end_us <= plan.due_us:
             return False
-        harm = (plan.workload.key, workload_shape(workload))
+        harm = (plan.workload.key, workload_fit_key(workload))
         if harm in self._harmful:
             return True
         for found in self._ways(workload, plan):
@@ -201,7 +201,7 @@ class TrialCluster:
         """One decision that gives all that was taken the places of the trial."""
         if len(self._decisions) == 1:
             return self._decisions[0]
-        batch, placement = batch_of(self._taken), self._placement
+        batch, placement = batch_of_workloads(self._taken), self._placement
         asked = replace(self._base.snapshot().instance, gangs=batch.gangs, groups=batch.groups)
         tiers = tuple(TierValue(*item, None, False) for item in measure(asked, placement))
         left_out = tuple(
@@ -213,10 +213,10 @@ class TrialCluster:
     @property
     def _placement(self) -> Placement:
         keys = [key for workload in self._taken for key in workload.pods]
-        running = [key for key in keys if is_pod_running(self._cluster, key)]
+        running = [key for key in keys if is_pod_running_in_scheduler(self._cluster, key)]
         return Placement(tuple(map(self._cluster.placement_of, running)))
 
-    def _plan(self, unit: DispatchUnit) -> PlannedStart | None:
+    def _plan(self, unit: DispatchUnit) -> PlannedWorkloadStart | None:
         """Return when a workload has a place that has none now; None if nobody can tell."""
         workload = self._waiting[str(unit.key)]
         if workload.key not in self._plans:
@@ -228,7 +228,7 @@ class TrialCluster:
 
     def _kept(
         self, decision: Decision, reserved: DispatchUnit | None
-    ) -> dict[str, PlannedStart | None] | None:
+    ) -> dict[str, PlannedWorkloadStart | None] | None:
         """Return the plans with a decision on all that was taken; None if it breaks them."""
         if not all_workloads_placed(decision, self._taken):
             return None
@@ -236,7 +236,7 @@ class TrialCluster:
         if plan is None:
             return {}
         cluster = self._base.fork()
-        if not isinstance(cluster.confirm(decision), Change):
+        if not isinstance(cluster.confirm(decision), ClusterChange):
             return None
         kept = self._foresight.at(plan.due_us, plan.workload, cluster)
         return {plan.workload.key: kept} if kept else None
@@ -262,7 +262,7 @@ class TrialCluster:
             self.refused = (workload, answered)
         return None
 
-    def _ways(self, workload: Workload, plan: PlannedStart) -> Iterator[_Try]:
+    def _ways(self, workload: Workload, plan: PlannedWorkloadStart) -> Iterator[_Try]:
         """Yield ways to place a workload that fits, beside a plan that uses some of the nodes.
 
         First as the fast path would, then on nodes that the plan does not use, then without
@@ -293,7 +293,7 @@ class TrialCluster:
         decision = place_workloads(cluster, (workload,), self._fast)
         here = self._cluster.fork()
         complete = all_workloads_placed(decision, (workload,))
-        if not complete or not isinstance(here.confirm(decision), Change):
+        if not complete or not isinstance(here.confirm(decision), ClusterChange):
             return None
         return _Try(here, (*self._decisions, decision))
 

@@ -96,7 +96,7 @@ class AdmissionRound:
     reserved: ReservedWorkload | None = None
 
 
-def batch_of(workloads: Iterable[Workload]) -> Batch:
+def batch_of_workloads(workloads: Iterable[Workload]) -> Batch:
     """Return the batch of some workloads."""
     workloads = tuple(workloads)
     return Batch(

@@ -10,15 +10,15 @@ from placer.counting.memory import MemoryLeft, memory_after, memory_left
 from placer.counting.node_resources import (
     ResourceKey,
     amounts_left_by_pods,
+    resources_left_after_more_pods,
     resources_of_empty_node,
-    with_taken,
 )
-from placer.counting.pools import Pools, pools_after_floating_pods, pools_left
+from placer.counting.pools import NodeCpuPools, pools_after_floating_pods, pools_left
 from placer_models.bound import numa_nodes_bound_to
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.pod import PodSpec
 from placer_models.relations import asks_something_of_newcomers
-from placer_models.variants import pod_on
+from placer_models.variants import pod_with_spec_on
 
 Side = tuple[PodSpec, str]
 """The spec of a pod and its namespace: all that affinity looks at."""
@@ -39,7 +39,7 @@ class Account:
     """
 
     cores: CoresLeft
-    pools: Pools
+    pools: NodeCpuPools
     memory: MemoryLeft
     devices: DevicesLeft
     resources: Mapping[ResourceKey, int]
@@ -102,7 +102,7 @@ def account_after(node: Node, account: Account, came: Collection[RunningPod]) ->
         pools=pools_after_floating_pods(account.pools, specs),
         memory=memory_after(account.memory, came),
         devices=devices_after(account.devices, came),
-        resources=with_taken(account.resources, specs),
+        resources=resources_left_after_more_pods(account.resources, specs),
         tenants=tenants,
         affine=affine,
         offered=False,
@@ -135,7 +135,11 @@ def _sides_with(
 
 def _on_its_node(runner: RunningPod, node: Node) -> RunningPod:
     """Return a running pod with what it asks for on its node."""
-    return replace(runner, pod=pod_on(runner.pod, node)) if runner.pod.spec.variants else runner
+    return (
+        replace(runner, pod=pod_with_spec_on(runner.pod, node))
+        if runner.pod.spec.variants
+        else runner
+    )
 
 
 def accounts_of(instance: Instance) -> tuple[Account, ...]:

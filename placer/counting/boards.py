@@ -5,8 +5,13 @@ from itertools import count
 from placer_models.cluster import Node
 from placer_models.device import GPU, Device, is_mig_instance
 from placer_models.goals import MIG_POINTS
-from placer_models.links.board import LinkedDeviceClasses, device_classes_by_links
-from placer_models.mig import TABLES, MigPlacement, gpu_of_mig_instance, mig_slices_covered
+from placer_models.links.board import LinkedDeviceClasses, linked_classes_of_devices
+from placer_models.mig import (
+    TABLES,
+    PossibleMigPlacement,
+    gpu_minor_of_mig_instance,
+    mig_slices_covered,
+)
 
 
 def healthy_devices(node: Node, device_type: str) -> tuple[Device, ...]:
@@ -19,8 +24,8 @@ def linked_classes_of_node(node: Node, device_type: str) -> LinkedDeviceClasses:
     devices = healthy_devices(node, device_type)
     marks = home_device_marks(node, device_type)
     if device_type != GPU:
-        return device_classes_by_links(devices, None, marks=marks)
-    return device_classes_by_links(
+        return linked_classes_of_devices(devices, None, marks=marks)
+    return linked_classes_of_devices(
         devices,
         node.machine.gpu_links,
         table=node.table,
@@ -46,15 +51,17 @@ def home_device_marks(node: Node, device_type: str) -> tuple[tuple[int, int], ..
 
 def mig_instance_positions(
     node: Node, device_type: str, board: LinkedDeviceClasses
-) -> tuple[MigPlacement, ...]:
+) -> tuple[PossibleMigPlacement, ...]:
     """Return where on their GPUs the MIG instances of a type are, or nothing for other types."""
     if not is_mig_instance(device_type):
         return ()
     table_of = dict(node.mig)
     cuts = []
     for (minor,) in board.classes:
-        gpu = gpu_of_mig_instance(minor)
+        gpu = gpu_minor_of_mig_instance(minor)
         profile = next(p for p in TABLES[table_of[gpu]] if p.type == device_type)
         points = MIG_POINTS * profile.compute if profile.usual else 0
-        cuts.append(MigPlacement(gpu, mig_slices_covered(node.mig, device_type, minor), points))
+        cuts.append(
+            PossibleMigPlacement(gpu, mig_slices_covered(node.mig, device_type, minor), points)
+        )
     return tuple(cuts)

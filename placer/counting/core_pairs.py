@@ -10,15 +10,15 @@ most cores first. Each takes the cores with most threads left, which no later po
 from collections import Counter
 from collections.abc import Sequence
 
-from placer.counting.cores import CoreWant, FreeCore, take_threads_from_few_cores
-from placer_models.policy import ExclusivePolicy, Strength
+from placer.counting.cores import FreeCore, PodCoresToAssign, take_threads_from_few_cores
+from placer_models.policy import ExclusivePolicy, RequiredOrPreferred
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choice, Fit
 
 
 def core_exclusivity_of_new_pods(
     state: NodeState, fits: Sequence[Fit | None], choices: Sequence[Choice]
-) -> list[Strength | None]:
+) -> list[RequiredOrPreferred | None]:
     """Return how strongly each new pod of a node keeps its cores; None: it does not mind."""
     cells = [
         {
@@ -31,19 +31,25 @@ def core_exclusivity_of_new_pods(
         for fit, choice in zip(fits, choices, strict=True)
     ]
     guests = Counter(cell for used in cells for cell in used)
-    found: list[Strength | None] = []
+    found: list[RequiredOrPreferred | None] = []
     for fit, used in zip(fits, cells, strict=True):
         fell = any(guests[cell] > 1 or state.cells[cell].held is not None for cell in used)
         by_core = fit is not None and fit.apart is ExclusivePolicy.PCPU_LEVEL
         if fit is not None and fit.keeps_cores and (fell or by_core):
-            found.append(Strength.REQUIRED if fit.apart_required else Strength.PREFERRED)
+            found.append(
+                RequiredOrPreferred.REQUIRED
+                if fit.apart_required
+                else RequiredOrPreferred.PREFERRED
+            )
         else:
             found.append(None)
     return found
 
 
 def pick_cpus_for_exclusive_pods(
-    cores: Sequence[FreeCore], wants: Sequence[CoreWant], keeps: Sequence[Strength | None]
+    cores: Sequence[FreeCore],
+    wants: Sequence[PodCoresToAssign],
+    keeps: Sequence[RequiredOrPreferred | None],
 ) -> list[list[int]] | None:
     """Return the CPUs of every want, in the order of the wants, or None if they do not fit."""
     picked: list[list[int]] = [[] for _ in wants]
@@ -59,8 +65,8 @@ def pick_cpus_for_exclusive_pods(
             if not left:
                 return None
             picked[i] += left.pop(0)
-    alone = [i for i in minding if keeps[i] is Strength.REQUIRED]
-    wishing = [i for i in minding if keeps[i] is Strength.PREFERRED]
+    alone = [i for i in minding if keeps[i] is RequiredOrPreferred.REQUIRED]
+    wishing = [i for i in minding if keeps[i] is RequiredOrPreferred.PREFERRED]
     covered = 0
     for i in alone:
         for _ in range(_singles(wants[i])):
@@ -74,19 +80,19 @@ def pick_cpus_for_exclusive_pods(
     return picked if _fill(left, others, wants, picked) else None
 
 
-def _doubles(want: CoreWant) -> int:
+def _doubles(want: PodCoresToAssign) -> int:
     """Return on how many cores, besides whole ones, a pod that minds has both threads."""
     return want.take.threads - want.take.touched if want.spread else 0
 
 
-def _singles(want: CoreWant) -> int:
+def _singles(want: PodCoresToAssign) -> int:
     return want.take.threads - 2 * _doubles(want)
 
 
 def _go_round(
     left: list[list[int]],
     wishing: Sequence[int],
-    wants: Sequence[CoreWant],
+    wants: Sequence[PodCoresToAssign],
     picked: list[list[int]],
 ) -> bool:
     """Deal out the singles of the pods that wish, in one round. Return whether they fit."""
@@ -101,7 +107,10 @@ def _go_round(
 
 
 def _fill(
-    left: list[list[int]], others: Sequence[int], wants: Sequence[CoreWant], picked: list[list[int]]
+    left: list[list[int]],
+    others: Sequence[int],
+    wants: Sequence[PodCoresToAssign],
+    picked: list[list[int]],
 ) -> bool:
     """Deal out what is left of the cores. Return whether it is enough."""
     used = [room for room in left if len(room) == 1]
@@ -126,11 +135,11 @@ def _fill(
     return True
 
 
-def _touched(want: CoreWant) -> int:
+def _touched(want: PodCoresToAssign) -> int:
     return want.take.touched if want.spread else 0
 
 
-def _more(used: int, others: Sequence[int], wants: Sequence[CoreWant]) -> int:
+def _more(used: int, others: Sequence[int], wants: Sequence[PodCoresToAssign]) -> int:
     """Return how many cores have to be broken for threads that the used ones cannot take."""
     threads = sum(wants[i].take.threads for i in others)
     return max(0, -(-(threads - used) // 2))

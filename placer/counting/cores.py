@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 from placer_models.cluster import Node, RunningPod
 from placer_models.cpuset import CpuSet
-from placer_models.effective import effective_exclusive
+from placer_models.effective import effective_exclusive_policy
 from placer_models.goals import CACHES, PACKAGES, Tier
-from placer_models.policy import BindPolicy, CoreKind, ExclusivePolicy, Strength
-from placer_models.problem.node_state import CoreClass, CoreDistinction
+from placer_models.policy import BindPolicy, ExclusivePolicy, HybridCoreKind, RequiredOrPreferred
+from placer_models.problem.node_state import CoreClass, CoreClassGranularity
 from placer_models.problem.problem import CoreTake, Fit
 
-Held = Mapping[int, Strength]
+Held = Mapping[int, RequiredOrPreferred]
 """Core, or NUMA node -> how strongly it is kept; those that nobody keeps are missing."""
 
 
@@ -28,7 +28,7 @@ def cpus_still_on_node(node: Node, runner: RunningPod) -> CpuSet:
 
 def numa_nodes_held_exclusively(node: Node, running: Iterable[RunningPod]) -> Held:
     """Return the NUMA nodes with CPUs of running pods under NUMANodeLevel."""
-    held: dict[int, Strength] = {}
+    held: dict[int, RequiredOrPreferred] = {}
     for pod in _under(node, ExclusivePolicy.NUMA_NODE_LEVEL, running):
         for numa_node in _numa_nodes(node, pod):
             _keep(held, numa_node, pod)
@@ -46,7 +46,7 @@ def cores_held_exclusively(node: Node, running: Iterable[RunningPod]) -> Held:
         if not pod.pod.spec.exclusive_required
         and any(guests[numa_node] > 1 for numa_node in _numa_nodes(node, pod))
     ]
-    held: dict[int, Strength] = {}
+    held: dict[int, RequiredOrPreferred] = {}
     cpus = node.machine.topology.cpu
     for pod in (*_under(node, ExclusivePolicy.PCPU_LEVEL, running), *fallen):
         for cpu in cpus_still_on_node(node, pod):
@@ -75,7 +75,7 @@ def owners_of_cores(node: Node, owners: Iterable[RunningPod]) -> dict[int, tuple
 
 
 def _under(node: Node, policy: ExclusivePolicy, running: Iterable[RunningPod]) -> list[RunningPod]:
-    return [pod for pod in running if effective_exclusive(pod.pod.spec, node) is policy]
+    return [pod for pod in running if effective_exclusive_policy(pod.pod.spec, node) is policy]
 
 
 def _numa_nodes(node: Node, pod: RunningPod) -> set[int]:
@@ -84,13 +84,13 @@ def _numa_nodes(node: Node, pod: RunningPod) -> set[int]:
     return {home for home in homes if home is not None}
 
 
-def _keep(held: dict[int, Strength], place: int, pod: RunningPod) -> None:
-    if held.get(place) is not Strength.REQUIRED:
+def _keep(held: dict[int, RequiredOrPreferred], place: int, pod: RunningPod) -> None:
+    if held.get(place) is not RequiredOrPreferred.REQUIRED:
         required = pod.pod.spec.exclusive_required
-        held[place] = Strength.REQUIRED if required else Strength.PREFERRED
+        held[place] = RequiredOrPreferred.REQUIRED if required else RequiredOrPreferred.PREFERRED
 
 
-_HELD = (None, Strength.PREFERRED, Strength.REQUIRED)
+_HELD = (None, RequiredOrPreferred.PREFERRED, RequiredOrPreferred.REQUIRED)
 """How strongly a core may be held (None: not at all), in the order of classes."""
 
 
@@ -142,7 +142,7 @@ def cores_left(node: Node, free_cpus: CpuSet, pods: Sequence[RunningPod]) -> Cor
 
 
 @dataclass(frozen=True, slots=True)
-class CoreWant:
+class PodCoresToAssign:
     """What one pod takes of a class.
 
     Attributes:
@@ -156,7 +156,7 @@ class CoreWant:
 
 def core_distinction_for_pods(
     fits: Sequence[Sequence[Fit | None]], pods: Collection[int]
-) -> CoreDistinction:
+) -> CoreClassGranularity:
     """Return how finely cores have to be told apart for the pods that wait.
 
     Args:
@@ -166,11 +166,13 @@ def core_distinction_for_pods(
     """
     keeps_cores = [any(fit is not None and fit.keeps_cores for fit in row) for row in fits]
     wary = sum(keeps_cores[index] for index in pods)
-    return (CoreDistinction.ALIKE, CoreDistinction.HELD, CoreDistinction.PAIRS)[min(wary, 2)]
+    return (CoreClassGranularity.ALIKE, CoreClassGranularity.HELD, CoreClassGranularity.PAIRS)[
+        min(wary, 2)
+    ]
 
 
 def core_classes(
-    node: Node, left: CoresLeft, tiers: Collection[Tier], granularity: CoreDistinction
+    node: Node, left: CoresLeft, tiers: Collection[Tier], granularity: CoreClassGranularity
 ) -> Classes:
     """Return the classes of the cores that have a free thread, each with its cores.
 
@@ -194,7 +196,7 @@ def core_classes(
 
 
 def core_classes_without_ids(
-    node: Node, left: CoresLeft, tiers: Collection[Tier], granularity: CoreDistinction
+    node: Node, left: CoresLeft, tiers: Collection[Tier], granularity: CoreClassGranularity
 ) -> tuple[CoreClass, ...]:
     """Return the same classes without their cores: one object wherever `left` is one."""
     key = _classes_key(node, tiers, granularity)
@@ -205,7 +207,9 @@ def core_classes_without_ids(
     return found
 
 
-def _classes_key(node: Node, tiers: Collection[Tier], granularity: CoreDistinction) -> Hashable:
+def _classes_key(
+    node: Node, tiers: Collection[Tier], granularity: CoreClassGranularity
+) -> Hashable:
     """Return what tells the classes of nodes apart that have one machine and leave as much."""
     return int(granularity), PACKAGES in tiers, CACHES in tiers, tuple(h.cpuset for h in node.homes)
 
@@ -225,7 +229,7 @@ def core_takes_of_cpus(
     node: Node,
     left: CoresLeft,
     tiers: Collection[Tier],
-    granularity: CoreDistinction,
+    granularity: CoreClassGranularity,
     bind: BindPolicy | None,
     cpus: CpuSet,
 ) -> tuple[CoreTake, ...]:
@@ -246,7 +250,7 @@ def core_takes_of_cpus(
 def _grouped(
     node: Node,
     left: CoresLeft,
-    granularity: CoreDistinction,
+    granularity: CoreClassGranularity,
     *,
     by_package: bool,
     by_cache: bool,
@@ -255,11 +259,11 @@ def _grouped(
     topology = node.machine.topology
     cell_of: dict[int | None, int] = {numa.id: i for i, numa in enumerate(topology.numa_nodes)}
     cell_of[None] = len(cell_of)
-    held = left.held if granularity is not CoreDistinction.ALIKE else {}
-    owners = owners_of_cores(node, left.owners) if granularity is CoreDistinction.WHO else {}
+    held = left.held if granularity is not CoreClassGranularity.ALIKE else {}
+    owners = owners_of_cores(node, left.owners) if granularity is CoreClassGranularity.WHO else {}
     numbers = {who: number for number, who in enumerate(sorted({(), *owners.values()}))}
     marks = _marks(node)
-    free_cpus, efficiency = left.free_cpus, CoreKind.EFFICIENCY
+    free_cpus, efficiency = left.free_cpus, HybridCoreKind.EFFICIENCY
     groups: defaultdict[tuple[int, ...], list[tuple[int, int, int]]] = defaultdict(list)
     for at, core in enumerate(topology.core_facts):
         key, threads, in_order, numa_node, package, llc, core_kind = core
@@ -286,8 +290,8 @@ def _grouped(
         cell, threads_, free_, efficient, rank, _, package_, cache_, _ = kind
         members.sort()
         # A core with one free thread takes one more pod, whichever that is.
-        wide = granularity >= CoreDistinction.EACH or (
-            granularity is CoreDistinction.PAIRS and threads_ < -2
+        wide = granularity >= CoreClassGranularity.EACH or (
+            granularity is CoreClassGranularity.PAIRS and threads_ < -2
         )
         alone = free_ < -1 and (wide or rank > 0)
         for part in [[one] for one in members] if alone else [members]:
@@ -321,13 +325,13 @@ def _marks(node: Node) -> dict[int, int]:
     return marks
 
 
-def cores_for_single_threads(free: int, threads: int, touched: int) -> int:
+def core_count_for_leftover_threads(free: int, threads: int, touched: int) -> int:
     """Return how many cores single threads are dealt over, if a pod touches ``touched`` or more."""
     return max(-(-threads // free), touched)
 
 
 def pick_cpus(
-    found: CoreClass, cores: Sequence[FreeCore], wants: Sequence[CoreWant]
+    found: CoreClass, cores: Sequence[FreeCore], wants: Sequence[PodCoresToAssign]
 ) -> list[list[int]] | None:
     """Return the CPUs of each want, in the order of the wants, or None if they do not fit.
 
@@ -369,14 +373,14 @@ def _indices(flags: Sequence[bool], *, wanted: bool) -> list[int]:
 
 
 def _broken(found: CoreClass, takes: Sequence[CoreTake]) -> int:
-    return cores_for_single_threads(
+    return core_count_for_leftover_threads(
         found.free,
         sum(take.threads for take in takes),
         max((take.touched for take in takes), default=0),
     )
 
 
-def _with_whole_cores(found: CoreClass, wants: Sequence[CoreWant], i: int) -> CoreTake:
+def _with_whole_cores(found: CoreClass, wants: Sequence[PodCoresToAssign], i: int) -> CoreTake:
     """Return the take with single threads gathered to whole cores, unless the pod spreads them."""
     take = wants[i].take
     if wants[i].spread or not found.whole:
@@ -386,7 +390,7 @@ def _with_whole_cores(found: CoreClass, wants: Sequence[CoreWant], i: int) -> Co
 
 
 def _if_no_worse(
-    found: CoreClass, wants: Sequence[CoreWant], gathered: Sequence[CoreTake]
+    found: CoreClass, wants: Sequence[PodCoresToAssign], gathered: Sequence[CoreTake]
 ) -> list[CoreTake]:
     """Return each gathered take if it costs no more cores than promised, else the plain one."""
     takes = [want.take for want in wants]

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from placer.counting.functions import free_functions, with_virtual_functions
+from placer.counting.functions import free_virtual_function_label_counts, with_virtual_functions
 from placer_models.cluster import Node, RunningPod
 from placer_models.device import GPU, Device, DeviceKey, is_mig_instance
 from placer_models.device_share import (
@@ -14,9 +14,13 @@ from placer_models.device_share import (
     whole_device_amounts,
 )
 from placer_models.links.board import LinkedDeviceClasses, counts_by_class, lowest_free_minors
-from placer_models.mig import MEDIA, gpu_of_mig_instance, mig_slices_covered
+from placer_models.mig import MEDIA, gpu_minor_of_mig_instance, mig_slices_covered
 from placer_models.placement import DeviceGrant, PodPlacement
-from placer_models.problem.banks import ShareableDevice, ShareTake, has_device_count_set_by_strategy
+from placer_models.problem.banks import (
+    DeviceChosenForShare,
+    ShareableDevice,
+    has_device_count_set_by_strategy,
+)
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choice, Shape
 
@@ -89,14 +93,14 @@ def _cut_off(node: Node, held: Collection[DeviceKey]) -> frozenset[DeviceKey]:
     busy: defaultdict[int, set[int]] = defaultdict(set)
     for kind, minor in held:
         if is_mig_instance(kind):
-            busy[gpu_of_mig_instance(minor)].update(mig_slices_covered(node.mig, kind, minor))
+            busy[gpu_minor_of_mig_instance(minor)].update(mig_slices_covered(node.mig, kind, minor))
         elif kind == GPU:
             busy[minor].update(range(MEDIA + 1))
     return frozenset(
         (d.type, d.minor)
         for d in node.devices
         if is_mig_instance(d.type)
-        and not busy[gpu_of_mig_instance(d.minor)].isdisjoint(
+        and not busy[gpu_minor_of_mig_instance(d.minor)].isdisjoint(
             mig_slices_covered(node.mig, d.type, d.minor)
         )
     )
@@ -136,7 +140,9 @@ def shareable_devices(
             if not is_free and not amounts:
                 continue
             device, totals = device_of[minor], device_capacity_of(device_of[minor])
-            ready = free_functions(device, left.held_functions) if functions else ()
+            ready = (
+                free_virtual_function_label_counts(device, left.held_functions) if functions else ()
+            )
             if amounts:
                 shared.append((minor, ShareableDevice(amounts, totals, ready, shared=True)))
             else:
@@ -152,7 +158,7 @@ def _minor_of(item: tuple[int, ShareableDevice]) -> int:
     return item[0]
 
 
-def whole_devices_held_by_class(
+def whole_devices_of_pod_by_class(
     state: NodeState, place: PodPlacement, shape: Shape
 ) -> tuple[tuple[int, ...], ...]:
     """Return for each bank how many devices of each equivalence class a placed pod has whole."""
@@ -171,13 +177,13 @@ def whole_devices_held_by_class(
     )
 
 
-def devices_of_shares(
+def share_takes_of_placed_pod(
     state: NodeState,
     left: DevicesLeft,
     place: PodPlacement,
     shape: Shape,
     opened: Collection[DeviceKey],
-) -> tuple[ShareTake, ...]:
+) -> tuple[DeviceChosenForShare, ...]:
     """Return which device each share of a placed pod is on, numbered with ``opened`` ones first."""
     takes = []
     missing = [need.count for need in shape.shares]
@@ -202,7 +208,7 @@ def devices_of_shares(
                 and (need.strategy or (missing[i] and need.share == grant.share))
             )
             missing[index] -= 1
-            takes.append(ShareTake(position, *place_of[grant.minor], index))
+            takes.append(DeviceChosenForShare(position, *place_of[grant.minor], index))
     return tuple(sorted(takes))
 
 

@@ -16,7 +16,9 @@ _Held = Collection[tuple[str, int, int]]
 """(type, minor, minor of the virtual function) of each virtual function that pods hold."""
 
 
-def free_functions(device: Device, held: _Held) -> tuple[tuple[Labels, int], ...]:
+def free_virtual_function_label_counts(
+    device: Device, held: _Held
+) -> tuple[tuple[Labels, int], ...]:
     """Return pairs of labels and the number of virtual functions with them that nobody holds."""
     return tuple(sorted(Counter(_free(device, held).values()).items()))
 

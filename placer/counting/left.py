@@ -4,10 +4,10 @@ from placer.counting.account import Account
 from placer_models.demand import WHOLE_MILLI
 from placer_models.device import GPU
 from placer_models.device_share import ShareAmounts, device_capacity_of, whole_device_amounts
-from placer_models.expected import NodeLeft
+from placer_models.expected import ResourcesLeftForExpectedPods
 
 
-def node_left(account: Account, *, with_memory: bool = False) -> NodeLeft:
+def node_left(account: Account, *, with_memory: bool = False) -> ResourcesLeftForExpectedPods:
     """Return what the running pods of a node leave of its CPUs and GPUs.
 
     Args:
@@ -24,14 +24,14 @@ def node_left(account: Account, *, with_memory: bool = False) -> NodeLeft:
                 milli.append(WHOLE_MILLI)
             elif amounts := devices.shared.get(key):
                 milli.append(
-                    gpu_milli_left(amounts, whole_device_amounts(device_capacity_of(device)))
+                    milli_left_of_one_gpu(amounts, whole_device_amounts(device_capacity_of(device)))
                 )
     left = max(0, account.pools.shared.left_milli)
     memory = sum(max(0, has) for has in account.memory.bytes_in.values()) if with_memory else 0
-    return NodeLeft(left, tuple(sorted(m for m in milli if m)), memory)
+    return ResourcesLeftForExpectedPods(left, tuple(sorted(m for m in milli if m)), memory)
 
 
-def gpu_milli_left(left: ShareAmounts, has: ShareAmounts) -> int:
+def milli_left_of_one_gpu(left: ShareAmounts, has: ShareAmounts) -> int:
     """Return the part left of a GPU in thousandths: that of its scarcest quantity."""
     return max(
         0, min(WHOLE_MILLI * amount // total for amount, total in zip(left, has, strict=True))

@@ -58,7 +58,9 @@ def memory_after(left: MemoryLeft, came: Iterable[RunningPod]) -> MemoryLeft:
     return MemoryLeft(memory, pages, gcd(*memory.values()))
 
 
-def memory_by_cell(problem: Problem, state: NodeState, place: PodPlacement) -> tuple[Amounts, ...]:
+def pod_memory_by_cell(
+    problem: Problem, state: NodeState, place: PodPlacement
+) -> tuple[Amounts, ...]:
     """Return what a placed pod has of each cell, dimension by dimension."""
     rows = [
         dimension.held_on(place.memory_bytes, place.hugepages) for dimension in problem.in_cells
@@ -83,7 +85,7 @@ def cell_memory_to_placement(
 
 
 @record(frozen=True, slots=True)
-class MemoryWant:
+class PodMemoryToAssign:
     """What one pod takes in one dimension.
 
     Attributes:
@@ -98,7 +100,7 @@ class MemoryWant:
     near: tuple[int, ...]
 
 
-def dealt_memory(
+def assign_memory_to_pods(
     problem: Problem, state: NodeState, pods: Sequence[tuple[Shape, Choice, tuple[int, ...]]]
 ) -> list[tuple[_Bytes, _Pages]] | str:
     """Return the memory and the hugepages of every pod, or why they cannot have them.
@@ -114,7 +116,7 @@ def dealt_memory(
     nears = [near for _, _, near in pods]
     for position, dimension in enumerate(problem.in_cells):
         wants = [
-            MemoryWant(
+            PodMemoryToAssign(
                 shape.amounts[position], choice.pinned[position] if choice.pinned else None, near
             )
             for (shape, choice, _), near in zip(pods, nears, strict=True)
@@ -138,7 +140,7 @@ def dealt_memory(
 
 
 def split_memory_over_cells(
-    free: Sequence[int], wants: Sequence[MemoryWant]
+    free: Sequence[int], wants: Sequence[PodMemoryToAssign]
 ) -> list[tuple[int, ...]] | None:
     """Return how many units of each want come from each cell, or None if there is not enough.
 
@@ -163,11 +165,11 @@ def split_memory_over_cells(
     return [found[i] for i in range(len(wants))]
 
 
-def _turn(want: MemoryWant) -> tuple[bool, int, int]:
+def _turn(want: PodMemoryToAssign) -> tuple[bool, int, int]:
     return not want.near, len(want.near), -want.amount
 
 
-def _taken(left: list[int], want: MemoryWant) -> tuple[int, ...] | None:
+def _taken(left: list[int], want: PodMemoryToAssign) -> tuple[int, ...] | None:
     """Take what is wanted out of what the cells have left; return None if it is not enough."""
     taken = [0] * len(left)
     rest = want.amount

@@ -11,7 +11,7 @@ from placer_models.cluster import Node
 from placer_models.host_ports import ANY_IP, HostPort
 from placer_models.kubernetes.names import REQUESTED_CPU
 from placer_models.pod import PodSpec, Resources
-from placer_models.quantity import cpu_amount_in_words
+from placer_models.quantity import cpu_count_with_noun
 
 ResourceKey = tuple[str, str]
 """The rule that counts a resource, and the resource's name among those of the rule."""
@@ -25,7 +25,7 @@ who asks for it on one address takes 1, and all there is of the port on that add
 
 
 @dataclass(frozen=True, slots=True)
-class ResourceCountRule:
+class NodeResourceAmountRule:
     """The resources that one rule counts.
 
     Attributes:
@@ -50,7 +50,7 @@ class ResourceCountRule:
     def told(self, name: str, amount: int) -> str:
         """Return an amount of it for people; of what there is only one of, the name alone."""
         if name == REQUESTED_CPU:
-            return f"{cpu_amount_in_words(amount)} of those that all pods ask for"
+            return f"{cpu_count_with_noun(amount)} of those that all pods ask for"
         return f"{amount} {name}" if self.whole == 1 else name
 
 
@@ -105,14 +105,14 @@ def _without_port(spec: PodSpec, node: Node, subject: str) -> tuple[PodSpec, Nod
 NODE_RESOURCES = {
     resource.rule: resource
     for resource in (
-        ResourceCountRule(
+        NodeResourceAmountRule(
             "extended",
             wanted=_extended,
             demands=_each_by_itself(_extended),
             had=lambda node: node.extended,
             dropped=_without_extended,
         ),
-        ResourceCountRule(
+        NodeResourceAmountRule(
             "max-pods",
             wanted=_one_pod,
             demands=_each_by_itself(_one_pod),
@@ -120,7 +120,7 @@ NODE_RESOURCES = {
             dropped=lambda spec, node, _: (spec, replace(node, max_pods=None)),
             unnamed=NO_LIMIT,
         ),
-        ResourceCountRule(
+        NodeResourceAmountRule(
             "host-ports",
             wanted=_taken_of_ports,
             demands=_demanded_ports,
@@ -148,10 +148,10 @@ def resources_of_empty_node(node: Node) -> dict[ResourceKey, int]:
 
 def amounts_left_by_pods(node: Node, specs: Iterable[PodSpec]) -> dict[ResourceKey, int]:
     """Return what pods leave of each resource, below 0 if they hold more than there is."""
-    return with_taken(resources_of_empty_node(node), specs)
+    return resources_left_after_more_pods(resources_of_empty_node(node), specs)
 
 
-def with_taken(
+def resources_left_after_more_pods(
     amounts: Mapping[ResourceKey, int], specs: Iterable[PodSpec]
 ) -> dict[ResourceKey, int]:
     """Return what is left of each resource once more pods have come."""
@@ -167,6 +167,6 @@ def with_taken(
     return left
 
 
-def amount_of(key: ResourceKey, amounts: Mapping[ResourceKey, int]) -> int:
+def resource_amount_on_node(key: ResourceKey, amounts: Mapping[ResourceKey, int]) -> int:
     """Return how much there is of a resource on a node that names these amounts."""
     return amounts.get(key, NODE_RESOURCES[key[0]].unnamed)

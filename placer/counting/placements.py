@@ -17,8 +17,8 @@ from placer.counting.containers import (
 )
 from placer.counting.core_pairs import core_exclusivity_of_new_pods, pick_cpus_for_exclusive_pods
 from placer.counting.cores import (
-    CoreWant,
     FreeCore,
+    PodCoresToAssign,
     core_classes,
     core_takes_of_cpus,
     cores_with_free_threads,
@@ -26,14 +26,14 @@ from placer.counting.cores import (
 )
 from placer.counting.devices import (
     assign_devices_to_pods,
-    devices_of_shares,
-    whole_devices_held_by_class,
+    share_takes_of_placed_pod,
+    whole_devices_of_pod_by_class,
 )
 from placer.counting.environment import with_environment
-from placer.counting.memory import dealt_memory, memory_by_cell
+from placer.counting.memory import assign_memory_to_pods, pod_memory_by_cell
 from placer.counting.pools import (
-    bound_numa_nodes,
     numa_cpu_milli_of_bound_pods,
+    pool_numa_nodes_of_choice,
     pool_wants_of,
     pools_after,
 )
@@ -43,17 +43,17 @@ from placer_models.cpuset import CpuSet
 from placer_models.device import DeviceKey
 from placer_models.placement import ContainerPlacement, DeviceGrant, Placement, PodPlacement
 from placer_models.pod import Gang, Pod, pods_of_gangs
-from placer_models.policy import BindPolicy, Strength
+from placer_models.policy import BindPolicy, RequiredOrPreferred
 from placer_models.problem.banks import has_device_count_set_by_strategy
-from placer_models.problem.node_state import CoreDistinction, NodeState
+from placer_models.problem.node_state import CoreClassGranularity, NodeState
 from placer_models.problem.problem import Choice, Choices, Problem, Shape
-from placer_models.quantity import cpu_amount_in_words
+from placer_models.quantity import cpu_count_with_noun
 from placer_models.records import record
-from placer_models.variants import pod_on
+from placer_models.variants import pod_with_spec_on
 
 
 @dataclass(frozen=True, slots=True)
-class UnrealisableNode:
+class NodeIdAssignmentFailure:
     """A node whose ids cannot give what the counts promise, and why."""
 
     node: str
@@ -82,12 +82,12 @@ class _Newcomer:
         return self.home.cpuset if self.home and self.pod.spec.qos.owns_cpus else frozenset()
 
 
-def realise(
+def realise_choices(
     instance: Instance,
     accounts: Sequence[Account],
     problem: Problem,
     choices: Mapping[int, Choice],
-) -> Placement | UnrealisableNode:
+) -> Placement | NodeIdAssignmentFailure:
     """Turn counts into ids, node by node, for all pods that are new on a node at once.
 
     Args:
@@ -105,7 +105,7 @@ def realise(
         gang, pod = members[index]
         choice = choices[index]
         home = homes[pod.key] if choice == in_counts.get(index) else None
-        pod = pod_on(pod, instance.nodes[choice.node])
+        pod = pod_with_spec_on(pod, instance.nodes[choice.node])
         shape = problem.shape_on(problem.pods[index], problem.nodes[choice.node])
         one = _Newcomer(index, pod, gang, shape, choice, home)
         newcomers[choice.node].append(one)
@@ -116,7 +116,7 @@ def realise(
         beside = runners[node.name]
         found = _on_node(node, accounts[position], problem, problem.nodes[position], pods, beside)
         if isinstance(found, str):
-            return UnrealisableNode(node.name, found)
+            return NodeIdAssignmentFailure(node.name, found)
         placed.update(found)
     return Placement(tuple(placed[index] for index in sorted(placed)))
 
@@ -165,7 +165,7 @@ def _on_node(
         for one, own, grants in zip(pods, cpus, granted, strict=True)
     ]
     amounts = [(one.shape, one.choice, cells) for one, cells in zip(pods, near, strict=True)]
-    memory = dealt_memory(problem, state, amounts)
+    memory = assign_memory_to_pods(problem, state, amounts)
     if isinstance(memory, str):
         return memory
     came = ((one.pod.spec.qos, own) for one, own in zip(pods, cpus, strict=True))
@@ -180,7 +180,7 @@ def _on_node(
             cpuset = pools.of(spec.qos).cpus
             if choice.pool:
                 cpuset = pool_on_numa_nodes(
-                    cpuset, bound_numa_nodes(state, choice), node.machine.topology
+                    cpuset, pool_numa_nodes_of_choice(state, choice), node.machine.topology
                 )
         containers = _containers(node, problem, state, one, own, cpuset, grants)
         if one.home is None:
@@ -278,8 +278,8 @@ def _cpus(
         return owned
     fits = [problem.fit(one.index, one.choice.node) for one in pods]
     spread = [fit is not None and fit.bind is BindPolicy.SPREAD_BY_PCPUS for fit in fits]
-    keeps: list[Strength | None] = [None] * len(pods)
-    if problem.granularity is CoreDistinction.PAIRS:
+    keeps: list[RequiredOrPreferred | None] = [None] * len(pods)
+    if problem.granularity is CoreClassGranularity.PAIRS:
         keeps = core_exclusivity_of_new_pods(state, fits, [one.choice for one in pods])
     kept = frozenset[int]().union(*(one.kept_cpus for one in pods))
     classes = core_classes(node, account.cores, problem.core_tiers, problem.granularity)
@@ -289,7 +289,7 @@ def _cpus(
             continue
         cores = cores_with_free_threads(node, account.cores, found, members)
         cores = _without(cores, kept) if kept else cores
-        wants = [CoreWant(pods[i].choice.cores[position], spread[i]) for i in takers]
+        wants = [PodCoresToAssign(pods[i].choice.cores[position], spread[i]) for i in takers]
         minding = [keeps[i] for i in takers]
         if found.paired and any(minding):
             picked = pick_cpus_for_exclusive_pods(cores, wants, minding)
@@ -307,7 +307,7 @@ def _cpus(
         own.extend(sorted(one.kept_cpus))
         wanted = one.shape.owned_cpus
         if len(own) != wanted:
-            owns = cpu_amount_in_words(1000 * wanted)
+            owns = cpu_count_with_noun(1000 * wanted)
             return f"pod {one.pod.title!r} owns {owns}; its counts give {len(own)}"
         if wanted and any(c.requests.cpu_milli % 1000 for c in one.pod.spec.containers):
             return (
@@ -331,7 +331,7 @@ def _without(cores: Sequence[FreeCore], kept: CpuSet) -> tuple[FreeCore, ...]:
 def choices_from_placement(
     instance: Instance, accounts: Sequence[Account], problem: Problem, placement: Placement
 ) -> Choices:
-    """Return the places of a placement as counts: the inverse of `realise`.
+    """Return the places of a placement as counts: the inverse of `realise_choices`.
 
     Args:
         instance: What the problem was built from.
@@ -343,7 +343,7 @@ def choices_from_placement(
     place_of = {place.key: place for place in placement.pods}
     node_of = {node.name: index for index, node in enumerate(instance.nodes)}
     pods = [
-        (index, pod_on(pod, instance.nodes[node_of[place_of[pod.key].node]]))
+        (index, pod_with_spec_on(pod, instance.nodes[node_of[place_of[pod.key].node]]))
         for index, pod in enumerate(pods_of_gangs(instance.gangs))
         if pod.key in place_of
     ]
@@ -371,9 +371,11 @@ def choices_from_placement(
             cores=core_takes_of_cpus(
                 node, account.cores, problem.core_tiers, problem.granularity, bind, place.cpuset
             ),
-            devices=whole_devices_held_by_class(state, place, shape),
-            pinned=memory_by_cell(problem, state, place),
-            shares=devices_of_shares(state, account.devices, place, shape, opened[place.node]),
+            devices=whole_devices_of_pod_by_class(state, place, shape),
+            pinned=pod_memory_by_cell(problem, state, place),
+            shares=share_takes_of_placed_pod(
+                state, account.devices, place, shape, opened[place.node]
+            ),
             containers=tuple(
                 container_amounts_by_cell(
                     pod.spec, place.containers, container, node, state, problem

@@ -16,7 +16,7 @@ from placer_models.placement import ContainerPlacement, Placement, PodPlacement
 from placer_models.pod import PodSpec, pods_of_gangs
 from placer_models.policy import QosClass
 from placer_models.problem.node_state import NodeState
-from placer_models.problem.pools import NO_POOL, CellPool, PoolBinding
+from placer_models.problem.pools import NO_POOL, CellPool, PoolBindingNeed
 from placer_models.problem.problem import Choice
 from placer_models.sharing_out import Asked, distribute_over_places
 from placer_models.topology import Topology
@@ -28,7 +28,7 @@ _NO_HOMES: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
+class NodeCpuPool:
     """CPUs that pods share.
 
     Attributes:
@@ -62,7 +62,7 @@ class Pool:
 
 
 @dataclass(frozen=True, slots=True)
-class Pools:
+class NodeCpuPools:
     """The pools of a node.
 
     Attributes:
@@ -72,16 +72,16 @@ class Pools:
 
     """
 
-    shared: Pool
-    best_effort: Pool
-    bound: tuple[PoolBinding, ...]
+    shared: NodeCpuPool
+    best_effort: NodeCpuPool
+    bound: tuple[PoolBindingNeed, ...]
 
-    def of(self, qos: QosClass) -> Pool:
+    def of(self, qos: QosClass) -> NodeCpuPool:
         """Return the pool of LS or BE pods."""
         return self.best_effort if qos is QosClass.BE else self.shared
 
 
-def pools_left(node: Node, pods: Sequence[RunningPod]) -> Pools:
+def pools_left(node: Node, pods: Sequence[RunningPod]) -> NodeCpuPools:
     """Return the pools as the pods that run on the node leave them."""
     exclusive, owned = (
         NO_CPUS.union(*(p.placement.cpuset for p in pods if p.pod.spec.qos in owners))
@@ -90,18 +90,20 @@ def pools_left(node: Node, pods: Sequence[RunningPod]) -> Pools:
 
     online, unpooled = node.machine.topology.online, node.out_of_pools(owned)
 
-    def pool(qos: QosClass, taken: CpuSet) -> Pool:
+    def pool(qos: QosClass, taken: CpuSet) -> NodeCpuPool:
         # Nodes where nobody owns a CPU share one set object, that of their machine.
         cpus = cpus_without(cpus_without(online, unpooled), taken)
         asked = [p.pod.spec.requests.cpu_milli for p in pods if p.pod.spec.qos is qos]
         free = cpus_without(cpus, node.reserved_cpus)
-        return Pool(cpus, free, sum(asked), bool(asked), node.milli_per_cpu)
+        return NodeCpuPool(cpus, free, sum(asked), bool(asked), node.milli_per_cpu)
 
     wants = tuple(bound for pod in pods for bound in pool_bindings_of(node, pod))
-    return Pools(pool(QosClass.LS, owned), pool(QosClass.BE, exclusive), wants)
+    return NodeCpuPools(pool(QosClass.LS, owned), pool(QosClass.BE, exclusive), wants)
 
 
-def pools_after(pools: Pools, came: Iterable[tuple[QosClass, Iterable[int]]]) -> Pools:
+def pools_after(
+    pools: NodeCpuPools, came: Iterable[tuple[QosClass, Iterable[int]]]
+) -> NodeCpuPools:
     """Return the pools after pods have come: (QoS class, CPUs that it owns) of each."""
     exclusive: set[int] = set()
     owned: set[int] = set()
@@ -109,41 +111,43 @@ def pools_after(pools: Pools, came: Iterable[tuple[QosClass, Iterable[int]]]) ->
         (exclusive if qos is QosClass.LSE else owned).update(cpus)
     owned |= exclusive
 
-    def smaller(pool: Pool, taken: set[int]) -> Pool:
+    def smaller(pool: NodeCpuPool, taken: set[int]) -> NodeCpuPool:
         return replace(pool, cpus=pool.cpus - taken, free=pool.free - taken) if taken else pool
 
-    return Pools(smaller(pools.shared, owned), smaller(pools.best_effort, exclusive), pools.bound)
+    return NodeCpuPools(
+        smaller(pools.shared, owned), smaller(pools.best_effort, exclusive), pools.bound
+    )
 
 
-def pools_after_floating_pods(pools: Pools, came: Iterable[PodSpec]) -> Pools:
+def pools_after_floating_pods(pools: NodeCpuPools, came: Iterable[PodSpec]) -> NodeCpuPools:
     """Return the pools once pods that own no CPU have come to float in them."""
     shared, best_effort = list[int](), list[int]()
     for spec in came:
         (best_effort if spec.qos is QosClass.BE else shared).append(spec.requests.cpu_milli)
-    return Pools(
+    return NodeCpuPools(
         _asked_for_more(pools.shared, shared),
         _asked_for_more(pools.best_effort, best_effort),
         pools.bound,
     )
 
 
-def _asked_for_more(pool: Pool, milli: Sequence[int]) -> Pool:
+def _asked_for_more(pool: NodeCpuPool, milli: Sequence[int]) -> NodeCpuPool:
     """Return a pool once pods run in it that ask for so much each."""
     if not milli:
         return pool
-    return Pool(pool.cpus, pool.free, pool.milli + sum(milli), True, pool.milli_per_cpu)
+    return NodeCpuPool(pool.cpus, pool.free, pool.milli + sum(milli), True, pool.milli_per_cpu)
 
 
-def pool_bindings_of(node: Node, pod: RunningPod) -> Iterable[PoolBinding]:
+def pool_bindings_of(node: Node, pod: RunningPod) -> Iterable[PoolBindingNeed]:
     """Yield what a pod, if it is bound, wants of its pool, by ids of NUMA nodes."""
     place, spec = pod.placement, pod.pod.spec
     homes = numa_nodes_bound_to(place, spec, node)
     if homes and _in_parts(place):
         for numa, milli in place.cpu_milli or ():
-            yield PoolBinding(spec.qos, (numa,), milli, 1)
+            yield PoolBindingNeed(spec.qos, (numa,), milli, 1)
     elif homes:
         milli = spec.requests.cpu_milli
-        yield PoolBinding(spec.qos, tuple(sorted(homes)), milli, max(1, spec.burst_cpus))
+        yield PoolBindingNeed(spec.qos, tuple(sorted(homes)), milli, max(1, spec.burst_cpus))
 
 
 def _in_parts(place: PodPlacement) -> bool:
@@ -157,11 +161,11 @@ def _by_numa_node(cpus: CpuSet, topology: Topology) -> dict[int, int]:
     return dict(Counter(home for home in homes if home is not None))
 
 
-def state_with_pool_bindings(state: NodeState, node: Node, pools: Pools) -> NodeState:
+def state_with_pool_bindings(state: NodeState, node: Node, pools: NodeCpuPools) -> NodeState:
     """Return the state with what bound pods find in its cells, and with those that run there."""
     homes = [cell.numa_node for cell in state.cells]
 
-    def cell_pools(pool: Pool) -> list[CellPool]:
+    def cell_pools(pool: NodeCpuPool) -> list[CellPool]:
         here = _by_numa_node(pool.cpus, node.machine.topology)
         free = _by_numa_node(pool.free, node.machine.topology)
         # CPUs of no NUMA node are in nobody's part of a pool.
@@ -201,7 +205,7 @@ def pool_wants_of(
     return tuple(sorted((tuple(sorted(index[numa] for numa in b.cells)), b.milli) for b in wants))
 
 
-def bound_numa_nodes(state: NodeState, choice: Choice) -> frozenset[int]:
+def pool_numa_nodes_of_choice(state: NodeState, choice: Choice) -> frozenset[int]:
     """Return the NUMA nodes to whose pool a pod is bound."""
     homes = (state.cells[cell].numa_node for cell in choice.pool_cells)
     return frozenset(home for home in homes if home is not None)
@@ -239,14 +243,14 @@ def _want_at(state: NodeState, spec: PodSpec, choice: Choice) -> _Want:
     if choice.containers:
         parts = ((state.cells[cells[0]].numa_node, part) for cells, part in choice.pool)
         said = tuple(sorted((numa, part) for numa, part in parts if numa is not None))
-    homes = bound_numa_nodes(state, choice)
+    homes = pool_numa_nodes_of_choice(state, choice)
     return _Want(homes, spec.requests.cpu_milli, said, fixed=said is not None)
 
 
 def numa_cpu_milli_of_bound_pods(
     node: Node,
     state: NodeState,
-    pools: Pools,
+    pools: NodeCpuPools,
     pods: Sequence[tuple[PodSpec, Choice]],
     runners: Sequence[RunningPod],
 ) -> dict[int, CpuMilli]:
@@ -271,7 +275,7 @@ def numa_cpu_milli_of_bound_pods(
     return found
 
 
-def _counted(node: Node, pool: Pool, wants: Sequence[_Want]) -> list[CpuMilli]:
+def _counted(node: Node, pool: NodeCpuPool, wants: Sequence[_Want]) -> list[CpuMilli]:
     """Share out what pods of one pool want; what is settled already stays if possible."""
     cpus = _by_numa_node(pool.free, node.machine.topology)
     room = {numa: pool.milli_per_cpu * count for numa, count in cpus.items()}
@@ -325,7 +329,7 @@ def placement_with_pool_cpus(instance: Instance, placement: Placement) -> Placem
 
 
 def running_pods_with_current_pools(
-    node: Node, pods: Sequence[RunningPod], left: Pools | None = None
+    node: Node, pods: Sequence[RunningPod], left: NodeCpuPools | None = None
 ) -> list[RunningPod]:
     """Return the pods of a node, with LS and BE pods in their pools as these are now.
 

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from placer_models.cluster import Instance
 from placer_models.placement import NamespacedName
 from placer_models.whatif.change import InstanceChange, running_pods_named, waiting_gang_named
-from placer_models.whatif.nodes import AddNodes, MendDevices, SetLabel, Uncordon
+from placer_models.whatif.nodes import AddNodes, MarkDevicesHealthy, SetNodeLabel, Uncordon
 from placer_models.whatif.pods import (
+    AllowPodMoves,
     AskLess,
     GiveUpConstraint,
-    MovePods,
-    Relax,
+    RelaxPolicy,
     RemovePods,
     ScalePods,
     with_named_pods_movable,
@@ -36,8 +36,10 @@ def instructions_for_changes(
 
     """
     told = _in_cluster if of_cluster else _in_files
-    moves = [one for one in changes if isinstance(one, MovePods)]
-    acts = [act for one in changes if not isinstance(one, MovePods) for act in told(one, instance)]
+    moves = [one for one in changes if isinstance(one, AllowPodMoves)]
+    acts = [
+        act for one in changes if not isinstance(one, AllowPodMoves) for act in told(one, instance)
+    ]
     if moves:
         budget = with_named_pods_movable(moves, instance).move_budget
         acts.append(
@@ -53,9 +55,9 @@ def _in_cluster(change: InstanceChange, instance: Instance) -> Iterator[str]:
     match change:
         case Uncordon():
             yield f"kubectl uncordon {change.node}"
-        case MendDevices():
+        case MarkDevicesHealthy():
             yield f"repair the devices of node {change.node} that are not healthy"
-        case SetLabel():
+        case SetNodeLabel():
             yield f"kubectl label node {change.node} {change.key}={change.value}"
         case RemovePods():
             for namespace, name in _ended(change.key, instance):
@@ -65,7 +67,7 @@ def _in_cluster(change: InstanceChange, instance: Instance) -> Iterator[str]:
         case GiveUpConstraint(term="taint"):
             for namespace, name in _pods(change.key, instance):
                 yield _tolerating(instance, (namespace, name), change.which)
-        case GiveUpConstraint() | Relax() | AskLess() | ScalePods():
+        case GiveUpConstraint() | RelaxPolicy() | AskLess() | ScalePods():
             yield f"in the template that the pods are made of: {_FIELD[type(change)](change)}"
 
 
@@ -73,16 +75,16 @@ def _in_files(change: InstanceChange, instance: Instance) -> Iterator[str]:
     match change:
         case Uncordon():
             yield f"in the file: node {change.node}: cordoned: false"
-        case MendDevices():
+        case MarkDevicesHealthy():
             yield f"in the file, once it is so: node {change.node}: no unhealthyDevices"
-        case SetLabel():
+        case SetNodeLabel():
             yield f"in the file: node {change.node}: labels: {{{change.key}: {change.value}}}"
         case RemovePods():
             for namespace, name in _ended(change.key, instance):
                 yield f"in the file: no pod {namespace}/{name}"
         case AddNodes():
             yield f"in the file: {_more_nodes(change.count)} like {change.of}"
-        case GiveUpConstraint() | Relax() | AskLess() | ScalePods():
+        case GiveUpConstraint() | RelaxPolicy() | AskLess() | ScalePods():
             yield f"in the file: {'/'.join(change.key)}: {_OF_FILES[type(change)](change)}"
 
 
@@ -150,7 +152,7 @@ def _asked_less(change: AskLess) -> str:
 
 _FIELD: dict[type[InstanceChange], Callable[..., str]] = {
     GiveUpConstraint: _given_up_in_cluster,
-    Relax: lambda change: (
+    RelaxPolicy: lambda change: (
         f"annotation scheduling.koordinator.sh/{_POLICY_NOTES[change.policy]}: "
         f"only prefer {change.policy}"
     ),
@@ -160,7 +162,7 @@ _FIELD: dict[type[InstanceChange], Callable[..., str]] = {
 
 _OF_FILES: dict[type[InstanceChange], Callable[..., str]] = {
     GiveUpConstraint: _given_up,
-    Relax: lambda change: (
+    RelaxPolicy: lambda change: (
         "no numaPolicy" if change.policy == "numaPolicy" else f"{change.policy}: {{preferred: …}}"
     ),
     AskLess: _asked_less,

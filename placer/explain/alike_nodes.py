@@ -15,7 +15,7 @@ from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Node, RunningPod, with_only_gangs
 from placer_models.incremental import PersistentTuple
 from placer_models.pod import Gang, Pod, PodSpec
-from placer_models.relations import asks_something_of_newcomers, looks_at_others
+from placer_models.relations import asks_something_of_newcomers, asks_something_of_other_pods
 from placer_models.whatif.pods import POLICIES
 
 Sorts = Sequence[int]
@@ -34,7 +34,9 @@ def alike_node_group_numbers(instance: Instance, baseline: StartingAccounts) -> 
     """
     specs = dict.fromkeys(pod.spec for gang in instance.gangs for pod in gang.pods)
     runners = {id(one.pod.spec): one.pod.spec for one in instance.running}.values()
-    beyond = any(map(looks_at_others, specs)) or any(map(asks_something_of_newcomers, runners))
+    beyond = any(map(asks_something_of_other_pods, specs)) or any(
+        map(asks_something_of_newcomers, runners)
+    )
     if beyond or instance.groups or any(gang.levels for gang in instance.gangs):
         return None
     asked = dict.fromkeys(anyhow for spec in specs for anyhow in _anyhow(spec))
@@ -54,7 +56,7 @@ def alike_node_group_numbers(instance: Instance, baseline: StartingAccounts) -> 
 
 
 @dataclass(slots=True)
-class AlikeNodeSample:
+class NodeSamplesForTrials:
     """The first few nodes of each sort, for trials; counted once for all that need as many.
 
     Attributes:

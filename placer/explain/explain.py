@@ -6,33 +6,33 @@ from functools import partial
 from itertools import chain
 from time import monotonic
 
-from placer.explain.alike_nodes import AlikeNodeSample, alike_node_group_numbers
+from placer.explain.alike_nodes import NodeSamplesForTrials, alike_node_group_numbers
 from placer.explain.explanation import (
     Explanation,
     FunnelStep,
-    NearMiss,
+    NearMissNode,
     PodsPlacedInstead,
     SufficientChange,
     unplaced_cause_token,
 )
-from placer.explain.final_state import NodesAfter, instance_after_answer
+from placer.explain.final_state import NodesAfterAnswer, instance_after_answer
 from placer.explain.kind_outcome import KindOutcome
 from placer.explain.nearest import NodesBySort, indices_of_alike_nodes, nearest_misses
 from placer.explain.outvoted import pods_that_outvoted
-from placer.explain.smallest_change import ChangeSearch
-from placer.explain.trial import TrialOutcome
+from placer.explain.smallest_change import SmallestChangeSearch
+from placer.explain.trial import TrialVerdict
 from placer.search.baseline import starting_accounts_of
-from placer.search.budget import Budget
+from placer.search.budget import SolveBudget
 from placer.search.options import SolveOptions
 from placer.search.reasons.gangs import level_rule_blocking_node
 from placer.search.reasons.register import REASON_RULES
 from placer.search.reasons.sentences import reason_sentences
 from placer.search.reasons.text import FEW_KINDS
-from placer.state.network import required_levels
+from placer.state.network import network_levels_required_by_gang
 from placer.state.out_of_time import OutOfTimeError
 from placer.state.requirements import PodRequirements
 from placer_models.cluster import Instance, with_only_gangs
-from placer_models.illegal_running import with_running_as_counted
+from placer_models.illegal_running import with_running_pods_counted_as_legal
 from placer_models.placement import (
     Answer,
     NamespacedName,
@@ -95,21 +95,23 @@ def explain(
     near = _Nearest(instance, placement, nearest_s) if nearest and any(looked_for) else None
     baseline = alike = None
     # All trials begin with the same nodes, so these are counted once.
-    settled = with_running_as_counted(instance_after_answer(instance, placement, instance.gangs))
+    settled = with_running_pods_counted_as_legal(
+        instance_after_answer(instance, placement, instance.gangs)
+    )
     if any(looked_for) and (near or seconds > 0):
         same = near is not None and not placement.pods and settled.running is instance.running
         baseline = near.after.before if near and same else starting_accounts_of(settled)
         of_all = [gangs for (_, gangs), looked in zip(shapes, looked_for, strict=True) if looked]
         sorts = alike_node_group_numbers(with_only_gangs(settled, [*chain(*of_all)]), baseline)
-        alike = None if sorts is None else AlikeNodeSample(settled, baseline, sorts)
+        alike = None if sorts is None else NodeSamplesForTrials(settled, baseline, sorts)
     if near and alike is not None:
         near.sorts = indices_of_alike_nodes(instance.nodes, alike.sorts)
     misses = [
         near.of(some[0], gangs[0], len(shapes) - i) if near and looked else ((), None)
         for i, ((some, gangs), looked) in enumerate(zip(shapes, looked_for, strict=True))
     ]
-    searches: list[ChangeSearch | None] = [
-        ChangeSearch(with_only_gangs(settled, gangs), baseline, alike)
+    searches: list[SmallestChangeSearch | None] = [
+        SmallestChangeSearch(with_only_gangs(settled, gangs), baseline, alike)
         if looked and monotonic() - started_s < seconds
         else None
         for (_, gangs), looked in zip(shapes, looked_for, strict=True)
@@ -140,19 +142,19 @@ class _Nearest:
 
     instance: Instance
     placement: Placement
-    budget: Budget
-    after: NodesAfter
+    budget: SolveBudget
+    after: NodesAfterAnswer
     sorts: NodesBySort | None
 
     def __init__(self, instance: Instance, placement: Placement, seconds: float) -> None:
         self.instance, self.placement = instance, placement
-        self.after = NodesAfter.of(instance, placement)
-        self.budget = Budget(SolveOptions(time_limit_s=seconds))
+        self.after = NodesAfterAnswer.of(instance, placement)
+        self.budget = SolveBudget(SolveOptions(time_limit_s=seconds))
         self.sorts = None
 
     def of(
         self, one: Unplaced, gang: Gang, left: int
-    ) -> tuple[tuple[NearMiss, ...], PodsPlacedInstead | None]:
+    ) -> tuple[tuple[NearMissNode, ...], PodsPlacedInstead | None]:
         """Return the nodes that lack least, and who has the place of who is outvoted.
 
         Args:
@@ -171,7 +173,7 @@ class _Nearest:
         nodes = {node.name: node for node in self.instance.nodes}
         members = [nodes[place.node] for place in more.pods]
         barred = partial(level_rule_blocking_node, gang, members) if members else None
-        ask = PodRequirements(pod.spec, required_levels(gang), pod.namespace)
+        ask = PodRequirements(pod.spec, network_levels_required_by_gang(gang), pod.namespace)
         try:
             stage = self.after.stage(more, part)
             sorts = self.sorts if gang.lone else None  # members have changed the nodes
@@ -243,11 +245,11 @@ def _explanation(
     spec: PodSpec | None,
     found: dict[str, KindOutcome],
     all_nodes: int,
-    nearest: Sequence[NearMiss],
+    nearest: Sequence[NearMissNode],
     winner: PodsPlacedInstead | None,
 ) -> Explanation:
     first = left_out[0]
-    funnel = funnel_of(first, all_nodes)
+    funnel = funnel_of_remaining_nodes(first, all_nodes)
     return Explanation(
         pods=tuple((one.namespace, one.name) for one in left_out),
         gang=first.gang,
@@ -260,8 +262,8 @@ def _explanation(
         nearest=tuple(nearest),
         winner=winner,
         changes=tuple(one for one in found.values() if isinstance(one, SufficientChange)),
-        ruled_out=tuple(kind for kind, one in found.items() if one is TrialOutcome.RULED_OUT),
-        open=tuple(kind for kind, one in found.items() if one is TrialOutcome.OPEN),
+        ruled_out=tuple(kind for kind, one in found.items() if one is TrialVerdict.RULED_OUT),
+        open=tuple(kind for kind, one in found.items() if one is TrialVerdict.OPEN),
     )
 
 
@@ -272,7 +274,7 @@ def _brief(one: Unplaced, spec: PodSpec | None) -> str:
     return next(reason_sentences(one.why[:1], spec, few=FEW_KINDS))
 
 
-def funnel_of(one: Unplaced, all_nodes: int) -> tuple[FunnelStep, ...]:
+def funnel_of_remaining_nodes(one: Unplaced, all_nodes: int) -> tuple[FunnelStep, ...]:
     """Return how many nodes remain after each rule, in the order of rules; none remain at last."""
     blocked = next((why for why in one.why if isinstance(why, Blocked)), None)
     if blocked is None:

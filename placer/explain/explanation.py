@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from placer_models.placement import NamespacedName
 from placer_models.reasons import (
     FewMembers,
-    GroupTooLarge,
+    GangGroupTooLarge,
     Reason,
     UnplacedCause,
     verdict_of_reasons,
@@ -49,7 +49,7 @@ class FunnelStep(TypeChecked):
 
 
 @dataclass(frozen=True, slots=True)
-class HoldingPod(TypeChecked):
+class MissingResourceHolder(TypeChecked):
     """A pod that has what is missing.
 
     Attributes:
@@ -88,7 +88,7 @@ class NodeLack:
     left: int | None = None
     total: int | None = None
     unit: str = ""
-    held_by: tuple[HoldingPod, ...] = ()
+    held_by: tuple[MissingResourceHolder, ...] = ()
 
     @property
     def missing(self) -> int | None:
@@ -97,7 +97,7 @@ class NodeLack:
 
 
 @dataclass(frozen=True, slots=True)
-class NearMiss:
+class NearMissNode:
     """A node that lacks little."""
 
     node: str
@@ -170,7 +170,7 @@ class Explanation:
     brief: str = ""
     more: tuple[str, ...] = ()
     funnel: tuple[FunnelStep, ...] = ()
-    nearest: tuple[NearMiss, ...] = ()
+    nearest: tuple[NearMissNode, ...] = ()
     winner: PodsPlacedInstead | None = None
     changes: tuple[SufficientChange, ...] = ()
     ruled_out: tuple[str, ...] = ()
@@ -192,7 +192,7 @@ def unplaced_cause_token(why: Sequence[Reason], funnel: Sequence[FunnelStep]) ->
     match why[0]:
         case FewMembers():
             return f"{verdict}/gang-minimum"
-        case GroupTooLarge():
+        case GangGroupTooLarge():
             return f"{verdict}/gang-group"
     if len(funnel) > 1:
         return f"{verdict}/{funnel[-1].rule.replace(' ', '-')}"

@@ -11,12 +11,14 @@ from placer.explain.kind_outcome import (
     KindOutcome,
     Option,
     all_changes_as_one_option,
-    more_changes_may_hinder,
+    trial_with_more_changes_may_fail,
 )
-from placer.explain.trial import ChangeTrials, TrialOutcome
+from placer.explain.trial import ChangeTrials, TrialVerdict
 
 
-def fewest_changes(kind: str, options: Sequence[Option], trials: ChangeTrials) -> KindOutcome:
+def smallest_change_combining_options(
+    kind: str, options: Sequence[Option], trials: ChangeTrials
+) -> KindOutcome:
     """Look for the fewest of some changes that do together.
 
     Of as few those are taken whose last one comes first among the options, then the one before it.
@@ -26,10 +28,10 @@ def fewest_changes(kind: str, options: Sequence[Option], trials: ChangeTrials) -
 
     """
     if not options:
-        return TrialOutcome.RULED_OUT
+        return TrialVerdict.RULED_OUT
     every = trials.outcome(all_changes_as_one_option(options))
-    if every is not TrialOutcome.FITS:
-        if not more_changes_may_hinder(trials.instance):
+    if every is not TrialVerdict.FITS:
+        if not trial_with_more_changes_may_fail(trials.instance):
             return every
         return _any_of(kind, options, trials)
     certain = True
@@ -37,9 +39,9 @@ def fewest_changes(kind: str, options: Sequence[Option], trials: ChangeTrials) -
     while size < len(options) and comb(len(options), size) <= MOST_TRIALS:
         for some in _sets(options, size):
             outcome = trials.outcome(all_changes_as_one_option(some))
-            if outcome is TrialOutcome.FITS:
+            if outcome is TrialVerdict.FITS:
                 return SufficientChange(kind, all_changes_as_one_option(some), certain or size == 1)
-            certain = certain and outcome is TrialOutcome.RULED_OUT
+            certain = certain and outcome is TrialVerdict.RULED_OUT
         size += 1
     kept = _without_needless(options, trials)
     # Every set smaller than `size` was tried.
@@ -48,7 +50,7 @@ def fewest_changes(kind: str, options: Sequence[Option], trials: ChangeTrials) -
     )
 
 
-def equally_small_changes(
+def with_equally_small_alternatives(
     found: SufficientChange, options: Sequence[Option], trials: ChangeTrials
 ) -> SufficientChange:
     """Return a change with those that are as small and would do as well, as far as time allows."""
@@ -59,7 +61,7 @@ def equally_small_changes(
         all_changes_as_one_option(some)
         for some in _sets(options, size)
         if all_changes_as_one_option(some) != found.changes
-        and trials.outcome(all_changes_as_one_option(some)) is TrialOutcome.FITS
+        and trials.outcome(all_changes_as_one_option(some)) is TrialVerdict.FITS
     )
     return replace(found, others=others)
 
@@ -73,15 +75,15 @@ def _sets(options: Sequence[Option], size: int) -> Iterator[tuple[Option, ...]]:
 def _any_of(kind: str, options: Sequence[Option], trials: ChangeTrials) -> KindOutcome:
     """Look for the fewest that do, where they may do though all of them together do not."""
     if 2 ** len(options) > MOST_TRIALS:
-        return TrialOutcome.OPEN
-    found: KindOutcome = TrialOutcome.RULED_OUT
+        return TrialVerdict.OPEN
+    found: KindOutcome = TrialVerdict.RULED_OUT
     for size in range(1, len(options) + 1):
         for some in _sets(options, size):
             outcome = trials.outcome(all_changes_as_one_option(some))
-            if outcome is TrialOutcome.FITS:
-                certain = size == 1 or found is TrialOutcome.RULED_OUT
+            if outcome is TrialVerdict.FITS:
+                certain = size == 1 or found is TrialVerdict.RULED_OUT
                 return SufficientChange(kind, all_changes_as_one_option(some), certain)
-            if outcome is TrialOutcome.OPEN:
+            if outcome is TrialVerdict.OPEN:
                 found = outcome
     return found
 
@@ -97,7 +99,7 @@ def _without_needless(options: Sequence[Option], trials: ChangeTrials) -> list[O
         start = 0
         while start < len(kept):
             fewer = kept[:start] + kept[start + size :]
-            if fewer and trials.outcome(all_changes_as_one_option(fewer)) is TrialOutcome.FITS:
+            if fewer and trials.outcome(all_changes_as_one_option(fewer)) is TrialVerdict.FITS:
                 kept = fewer
             else:
                 start += size

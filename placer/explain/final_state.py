@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from placer.search.baseline import StartingAccounts, starting_accounts_of
-from placer.search.budget import Budget
+from placer.search.budget import SolveBudget
 from placer.search.options import Engine, SolveOptions
 from placer.search.reasons.stages import NodesAtOccupancyStage, nodes_at_occupancy_stages
 from placer.search.solver import solve
@@ -59,7 +59,7 @@ def instance_after_answer(
 
 
 @dataclass(frozen=True, slots=True)
-class NodesAfter:
+class NodesAfterAnswer:
     """The nodes of an instance once an answer has come true.
 
     Attributes:
@@ -74,7 +74,7 @@ class NodesAfter:
     before: StartingAccounts
 
     @classmethod
-    def of(cls, instance: Instance, placement: Placement) -> "NodesAfter":
+    def of(cls, instance: Instance, placement: Placement) -> "NodesAfterAnswer":
         """Return the nodes after an answer to an instance."""
         place_of = {place.key: place for place in placement.pods}
         running = tuple(
@@ -84,7 +84,7 @@ class NodesAfter:
         settled = replace(instance, running=running, move_budget=0)
         return cls(settled, Placement(tuple(place_of.values())), starting_accounts_of(settled))
 
-    def stage(self, more: Placement, budget: Budget) -> NodesAtOccupancyStage:
+    def stage(self, more: Placement, budget: SolveBudget) -> NodesAtOccupancyStage:
         """Return the nodes with what is placed, and with some more pods that waited.
 
         Raises:

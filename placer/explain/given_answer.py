@@ -5,14 +5,14 @@ from dataclasses import replace
 from placer.judge.breaches import breaches
 from placer.judge.measure import measure
 from placer.search.baseline import starting_accounts_of
-from placer.search.budget import Budget
+from placer.search.budget import SolveBudget
 from placer.search.options import SolveOptions
 from placer.search.reasons.unplaced import left_out_as_unplaced, why_unplaced
 from placer_models.cluster import Instance
 from placer_models.placement import PartlyPlaced, Placed, Placement, TierValue
 
 
-class PlacementMismatchError(ValueError):
+class InvalidGivenPlacementError(ValueError):
     """A placement is no answer to the instance: it breaks a rule there, or moves running pods."""
 
 
@@ -27,23 +27,23 @@ def answer_from_placement(
         seconds: How long reasons are looked for.
 
     Raises:
-        PlacementMismatchError: It is no answer to this instance.
+        InvalidGivenPlacementError: It is no answer to this instance.
 
     """
     running = {one.pod.key for one in instance.running}
     moved = [place.name for place in placement.pods if place.key in running]
     if moved:
-        raise PlacementMismatchError(
+        raise InvalidGivenPlacementError(
             f"the answer moves the running pod '{moved[0]}'; leave the answer out to have one found"
         )
     stays = replace(instance, move_budget=0)
     for breach in breaches(stays, placement):
-        raise PlacementMismatchError(
+        raise InvalidGivenPlacementError(
             f"the answer does not fit the instance: {breach.rule}: {breach.message}; "
             "solve again, or leave the answer out"
         )
     baseline = starting_accounts_of(stays)
-    budget = Budget(SolveOptions(time_limit_s=seconds))
+    budget = SolveBudget(SolveOptions(time_limit_s=seconds))
     left_out = (
         *why_unplaced(stays, stays, baseline, placement, budget),
         *left_out_as_unplaced(stays.left_out),

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from placer.explain.explanation import SufficientChange
-from placer.explain.trial import ChangeTrials, TrialOutcome, trial_outcome_of
-from placer_models.cluster import Instance, Nodes
+from placer.explain.trial import ChangeTrials, TrialVerdict, trial_outcome_of
+from placer_models.cluster import Instance, NodesWithCachedFacts
 from placer_models.legal import IllegalPodError
 from placer_models.pod import pods_of_gangs
 from placer_models.policy import BINDING
@@ -17,7 +17,7 @@ MOST_TRIALS = 64
 Option = tuple[InstanceChange, ...]
 """Changes that go together: one pod of a shape does without a label, so all of the shape do."""
 
-KindOutcome = SufficientChange | TrialOutcome
+KindOutcome = SufficientChange | TrialVerdict
 """A change that does; or that none of the kind would, or that it is not known."""
 
 
@@ -27,7 +27,7 @@ def is_placing_all_ruled_out(instance: Instance, trials: ChangeTrials) -> bool:
         answer = trials.answer(instance)
     except IllegalPodError:
         return False
-    return answer is not None and trial_outcome_of(answer, instance) is TrialOutcome.RULED_OUT
+    return answer is not None and trial_outcome_of(answer, instance) is TrialVerdict.RULED_OUT
 
 
 def has_domain_limits(instance: Instance) -> bool:
@@ -36,7 +36,7 @@ def has_domain_limits(instance: Instance) -> bool:
     return any(any(domain_limits_asked_by(pod.spec, pod.namespace)) for pod in pods)
 
 
-def more_changes_may_hinder(instance: Instance) -> bool:
+def trial_with_more_changes_may_fail(instance: Instance) -> bool:
     """Return whether a change may hinder though others of its kind would do without it.
 
     Nodes that come, or that a pod may look at, may be empty domains; who ends may be company; and
@@ -55,7 +55,7 @@ def _wants_company(instance: Instance) -> bool:
     )
 
 
-def less_may_not_fit(instance: Instance) -> bool:
+def trial_with_less_may_fail(instance: Instance) -> bool:
     """Return whether less of something may not fit though more does.
 
     NUMA policies allow sets of NUMA nodes by what is asked for; whole cores and partitions of
@@ -71,7 +71,9 @@ def less_may_not_fit(instance: Instance) -> bool:
 def _have_numa_policy(instance: Instance) -> bool:
     """Return whether a NUMA policy that may refuse a place is that of a pod or of a node."""
     pods = (pod for gang in instance.gangs for pod in gang.pods)
-    return Nodes.of(instance.nodes).bind_pools or any(pod.spec.alignment in BINDING for pod in pods)
+    return NodesWithCachedFacts.of(instance.nodes).bind_pools or any(
+        pod.spec.alignment in BINDING for pod in pods
+    )
 
 
 def all_changes_as_one_option(options: Iterable[Option]) -> Option:
@@ -79,14 +81,14 @@ def all_changes_as_one_option(options: Iterable[Option]) -> Option:
     return tuple(change for option in options for change in option)
 
 
-def outcome_if_no_change_found(outcomes: Sequence[KindOutcome]) -> TrialOutcome:
+def outcome_if_no_change_found(outcomes: Sequence[KindOutcome]) -> TrialVerdict:
     """Return what is known where several looks have found no change."""
-    return TrialOutcome.OPEN if TrialOutcome.OPEN in outcomes else TrialOutcome.RULED_OUT
+    return TrialVerdict.OPEN if TrialVerdict.OPEN in outcomes else TrialVerdict.RULED_OUT
 
 
 def all_change_outcomes_proven(outcomes: Sequence[KindOutcome]) -> bool:
     """Return whether each of several looks has ended with a proof."""
     return all(
-        one is TrialOutcome.RULED_OUT or (isinstance(one, SufficientChange) and one.smallest)
+        one is TrialVerdict.RULED_OUT or (isinstance(one, SufficientChange) and one.smallest)
         for one in outcomes
     )

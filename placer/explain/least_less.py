@@ -12,16 +12,20 @@ from placer.explain.kind_outcome import (
     Option,
     all_changes_as_one_option,
     is_placing_all_ruled_out,
-    less_may_not_fit,
     outcome_if_no_change_found,
+    trial_with_less_may_fail,
 )
 from placer.explain.relaxed import without_policies, without_requests
-from placer.explain.trial import ChangeTrials, TrialOutcome
+from placer.explain.trial import ChangeTrials, TrialVerdict
 from placer_models.pod import Gang, PodSpec
-from placer_models.whatif.change import ChangeError
-from placer_models.whatif.language import apply_all
+from placer_models.whatif.change import WhatIfChangeError
+from placer_models.whatif.language import instance_with_all_changes
 from placer_models.whatif.pods import AskLess
-from placer_models.whatif.shares import amount_text, is_in_bytes, share_amounts_asked
+from placer_models.whatif.shares import (
+    is_share_amount_in_bytes,
+    share_amount_text,
+    share_amounts_asked,
+)
 
 CPU_STEP_MILLI, MEMORY_STEP_BYTES = 100, 1 << 20
 """In what steps less CPU and less memory are looked for."""
@@ -52,15 +56,15 @@ class ReducibleResourceAsk(NamedTuple):
         return AskLess(gang.key, self.name, amount, text)
 
 
-def ask_less(trials: ChangeTrials) -> KindOutcome:
+def smallest_change_by_reducing_one_ask(trials: ChangeTrials) -> KindOutcome:
     """Look for the least that has to be asked less of one resource; not of several at once."""
     if is_placing_all_ruled_out(without_requests(trials.instance), trials):
-        return TrialOutcome.RULED_OUT
+        return TrialVerdict.RULED_OUT
     specs = {pod.spec for gang in trials.instance.gangs for pod in gang.pods}
     if len(specs) > 1 or any(spec.variants for spec in specs):
-        return TrialOutcome.OPEN
+        return TrialVerdict.OPEN
     outcomes: list[KindOutcome] = []
-    for asked in resources_asked(specs.pop()):
+    for asked in reducible_resource_asks(specs.pop()):
         found = _least_less(asked, trials)
         if isinstance(found, SufficientChange):
             return found
@@ -68,7 +72,7 @@ def ask_less(trials: ChangeTrials) -> KindOutcome:
     return outcome_if_no_change_found(outcomes)
 
 
-def ask_less_of_several_resources(trials: ChangeTrials) -> KindOutcome:
+def smallest_change_by_reducing_asks(trials: ChangeTrials) -> KindOutcome:
     """Look for how much less has to be asked of several resources at once.
 
     One after the other is asked for as much of as the least of those that follow allows. So
@@ -76,12 +80,12 @@ def ask_less_of_several_resources(trials: ChangeTrials) -> KindOutcome:
     """
     specs = {pod.spec for gang in trials.instance.gangs for pod in gang.pods}
     if len(specs) > 1 or any(spec.variants for spec in specs):
-        return TrialOutcome.OPEN
-    asked = list(resources_asked(specs.pop()))
+        return TrialVerdict.OPEN
+    asked = list(reducible_resource_asks(specs.pop()))
     gangs = trials.instance.gangs
     least = {one.name: tuple(one.less(gang, 1) for gang in gangs) for one in asked if one.steps > 1}
     known = trials.outcome(all_changes_as_one_option(least.values()))
-    if known is not TrialOutcome.FITS:
+    if known is not TrialVerdict.FITS:
         return known
     certain = True
     kept: list[Option] = []
@@ -91,17 +95,17 @@ def ask_less_of_several_resources(trials: ChangeTrials) -> KindOutcome:
         del least[one.name]
         others = all_changes_as_one_option((*kept, *least.values()))
         known = trials.outcome(others)
-        if known is TrialOutcome.FITS:
+        if known is TrialVerdict.FITS:
             continue
         found = _least_less(one, trials.changed(others))
         if not isinstance(found, SufficientChange):
-            return TrialOutcome.OPEN
-        certain = certain and known is TrialOutcome.RULED_OUT and found.smallest
+            return TrialVerdict.OPEN
+        certain = certain and known is TrialVerdict.RULED_OUT and found.smallest
         kept.append(found.changes)
     return SufficientChange("ask-less", all_changes_as_one_option(kept), certain)
 
 
-def resources_asked(spec: PodSpec) -> Iterator[ReducibleResourceAsk]:
+def reducible_resource_asks(spec: PodSpec) -> Iterator[ReducibleResourceAsk]:
     """Yield what a pod asks for, and could ask less of; what few nodes have comes first."""
     asked = spec.requests
     for device in asked.devices:
@@ -113,9 +117,9 @@ def resources_asked(spec: PodSpec) -> Iterator[ReducibleResourceAsk]:
         if device.share is not None and types.count(device.type) == 1:
             for part, amount in share_amounts_asked(device):
                 name = part.rpartition(".")[2]
-                step = MEMORY_STEP_BYTES if is_in_bytes(device.share, name) else 1
+                step = MEMORY_STEP_BYTES if is_share_amount_in_bytes(device.share, name) else 1
                 yield ReducibleResourceAsk(
-                    part, amount, step, partial(amount_text, device.share, name)
+                    part, amount, step, partial(share_amount_text, device.share, name)
                 )
     yield from (ReducibleResourceAsk(name, amount, 1) for name, amount in asked.extended)
     if asked.cpu_milli:
@@ -134,15 +138,15 @@ def _least_less(asked: ReducibleResourceAsk, trials: ChangeTrials) -> KindOutcom
 
     most = _most_left(asked.name, trials)
     high = asked.steps if most is None else min(asked.steps, most // asked.step + 1)
-    steps = LargestCountSearch(low=1, high=high)  # to ask for nothing is not to ask for less
+    steps = LargestFittingCountSearch(low=1, high=high)  # to ask for nothing is not to ask for less
     # Where less may not fit though more does, nothing follows from what does not fit.
-    plain = not less_may_not_fit(trials.instance)
+    plain = not trial_with_less_may_fail(trials.instance)
     if not plain and _without_policies_none_fits(less(steps.low), trials):
-        return TrialOutcome.RULED_OUT
+        return TrialVerdict.RULED_OUT
     found = steps.most_that_fits(lambda count: trials.outcome(less(count)), plain=plain)
     if found is None:
         return steps.beyond
-    return SufficientChange("ask-less", less(found), steps.beyond is TrialOutcome.RULED_OUT)
+    return SufficientChange("ask-less", less(found), steps.beyond is TrialVerdict.RULED_OUT)
 
 
 def _most_left(resource: str, trials: ChangeTrials) -> int | None:
@@ -168,14 +172,14 @@ def _most_left(resource: str, trials: ChangeTrials) -> int | None:
 def _without_policies_none_fits(least: Option, trials: ChangeTrials) -> bool:
     """Return whether even the least does not fit, where no policy makes less harder than more."""
     try:
-        changed = apply_all(least, trials.instance)
-    except ChangeError:
+        changed = instance_with_all_changes(least, trials.instance)
+    except WhatIfChangeError:
         return False
     return is_placing_all_ruled_out(without_policies(changed), trials)
 
 
 @dataclass(slots=True)
-class LargestCountSearch:
+class LargestFittingCountSearch:
     """A search for the largest count, from low to below high, with which all fit.
 
     Attributes:
@@ -185,9 +189,9 @@ class LargestCountSearch:
 
     low: int
     high: int
-    beyond: TrialOutcome = TrialOutcome.RULED_OUT
+    beyond: TrialVerdict = TrialVerdict.RULED_OUT
 
-    def most_that_fits(self, outcome: Callable[[int], TrialOutcome], *, plain: bool) -> int | None:
+    def most_that_fits(self, outcome: Callable[[int], TrialVerdict], *, plain: bool) -> int | None:
         """Return it, or None if none fits.
 
         Args:
@@ -201,24 +205,24 @@ class LargestCountSearch:
         if not plain and self.high - self.low <= MOST_TRIALS:
             for count in range(self.high - 1, self.low - 1, -1):
                 known = outcome(count)
-                if known is TrialOutcome.FITS:
+                if known is TrialVerdict.FITS:
                     return count
-                if known is TrialOutcome.OPEN:
+                if known is TrialVerdict.OPEN:
                     self.beyond = known
             return None
         if not plain:
-            self.beyond = TrialOutcome.OPEN
+            self.beyond = TrialVerdict.OPEN
         lowest = outcome(self.low)
-        if lowest is not TrialOutcome.FITS:
-            self.beyond = lowest if plain else TrialOutcome.OPEN
+        if lowest is not TrialVerdict.FITS:
+            self.beyond = lowest if plain else TrialVerdict.OPEN
             return None
-        if self.high - self.low > 1 and outcome(self.high - 1) is TrialOutcome.FITS:
+        if self.high - self.low > 1 and outcome(self.high - 1) is TrialVerdict.FITS:
             return self.high - 1
         fits, refused = self.low, self.high
         while refused - fits > 1:
             middle = (fits + refused) // 2
             known = outcome(middle)
-            if known is TrialOutcome.FITS:
+            if known is TrialVerdict.FITS:
                 fits = middle
                 continue
             refused = middle

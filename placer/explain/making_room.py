@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from placer.explain.alike_nodes import with_only_nodes
 from placer.explain.explanation import SufficientChange
-from placer.explain.fewest import fewest_changes
+from placer.explain.fewest import smallest_change_combining_options
 from placer.explain.kind_outcome import (
     MOST_TRIALS,
     KindOutcome,
@@ -13,12 +13,12 @@ from placer.explain.kind_outcome import (
     is_placing_all_ruled_out,
     outcome_if_no_change_found,
 )
-from placer.explain.trial import ChangeTrials, TrialOutcome, trial_outcome_of
+from placer.explain.trial import ChangeTrials, TrialVerdict, trial_outcome_of
 from placer_models.placement import NamespacedName, Placed
 from placer_models.pod import Gang, pods_of_gangs
-from placer_models.reach import any_reaches_beyond
-from placer_models.relations import looks_at_others
-from placer_models.whatif.pods import MovePods, RemovePods
+from placer_models.reach import any_pod_asks_beyond_node
+from placer_models.relations import asks_something_of_other_pods
+from placer_models.whatif.pods import AllowPodMoves, RemovePods
 
 MOST_MOVES = 8
 """How many running pods a proposed change moves at most."""
@@ -34,22 +34,22 @@ SHARE_OF_PROOF = 0.5
 """The share of the time that is left of what is spent on nodes that are no better, for a proof."""
 
 
-def fewest_pods_to_move(trials: ChangeTrials) -> KindOutcome:
+def smallest_change_by_moving_pods(trials: ChangeTrials) -> KindOutcome:
     """Look for the fewest running pods whose move makes room."""
     every = trials.whole or trials
     could = sum(one.movable for one in every.instance.running)
     if not could or _has_no_room_when_empty(trials):
-        return TrialOutcome.RULED_OUT
+        return TrialVerdict.RULED_OUT
     among = _among_few_nodes(every) if trials.whole else every
     answer = among.answer(replace(among.instance, move_budget=MOST_MOVES))
     if answer is None or not isinstance(answer, Placed):
-        known = TrialOutcome.OPEN if answer is None else trial_outcome_of(answer, among.instance)
-        return known if could <= MOST_MOVES and among is every else TrialOutcome.OPEN
+        known = TrialVerdict.OPEN if answer is None else trial_outcome_of(answer, among.instance)
+        return known if could <= MOST_MOVES and among is every else TrialVerdict.OPEN
     if not answer.moves:
-        return TrialOutcome.OPEN
-    changes = tuple(MovePods(one.home.key) for one in answer.moves)
-    if among.outcome(changes) is not TrialOutcome.FITS:
-        return TrialOutcome.OPEN
+        return TrialVerdict.OPEN
+    changes = tuple(AllowPodMoves(one.home.key) for one in answer.moves)
+    if among.outcome(changes) is not TrialVerdict.FITS:
+        return TrialVerdict.OPEN
     proven = among is every and any(
         value.tier.name == "moves" and value.proven for value in answer.tiers
     )
@@ -65,7 +65,7 @@ def first_by_name_of_equal_moves(found: SufficientChange, trials: ChangeTrials) 
     every = trials.whole or trials
     among = _among_few_nodes(every) if trials.whole else every
     names = sorted(one.pod.key for one in among.instance.running if one.movable)
-    best = sorted(one.key for one in found.changes if isinstance(one, MovePods))
+    best = sorted(one.key for one in found.changes if isinstance(one, AllowPodMoves))
     for left in range(len(best), 0, -1):
         kept = best[left:]
         refused, fits = left - 1, names.index(best[left - 1]) + 1
@@ -76,8 +76,8 @@ def first_by_name_of_equal_moves(found: SufficientChange, trials: ChangeTrials) 
                 best, fits = moved, names.index(moved[left - 1]) + 1
             else:
                 refused = middle
-    changes = tuple(map(MovePods, best))
-    if among.outcome(changes) is not TrialOutcome.FITS:
+    changes = tuple(map(AllowPodMoves, best))
+    if among.outcome(changes) is not TrialVerdict.FITS:
         return found
     return replace(found, changes=changes)
 
@@ -103,7 +103,7 @@ def _has_no_room_when_empty(trials: ChangeTrials) -> bool:
     where who waits asks nothing of others.
     """
     waiting = pods_of_gangs(trials.instance.gangs)
-    if trials.whole is None and any(looks_at_others(pod.spec) for pod in waiting):
+    if trials.whole is None and any(asks_something_of_other_pods(pod.spec) for pod in waiting):
         return False
     left = tuple(one for one in trials.instance.running if one.of_node)
     return is_placing_all_ruled_out(replace(trials.instance, running=left), trials)
@@ -120,7 +120,7 @@ def _among_few_nodes(every: ChangeTrials) -> ChangeTrials:
     most = waiting + MOST_LEFT + MOST_TAKEN
     if len(instance.nodes) <= most or instance.running_gangs:
         return every
-    if any(looks_at_others(one.pod.spec) for one in movers):
+    if any(asks_something_of_other_pods(one.pod.spec) for one in movers):
         return every
     crowded = [i for i, runners in enumerate(running) if any(one.movable for one in runners)]
     leaving = sorted(crowded, key=lambda i: len(running[i]))[: waiting + MOST_LEFT]
@@ -145,7 +145,7 @@ class _RoomOnNode:
     ended: Option
 
 
-def fewest_pods_to_end(trials: ChangeTrials) -> KindOutcome:
+def smallest_change_by_ending_pods(trials: ChangeTrials) -> KindOutcome:
     """Look for the fewest running pods whose end makes room.
 
     For pods that ask for the same each node is looked at by itself, which is the same question as
@@ -159,22 +159,24 @@ def fewest_pods_to_end(trials: ChangeTrials) -> KindOutcome:
     runners = [one.pod for one in instance.running]
     may_end = sorted(one.pod.key for one in instance.running if not one.of_node)
     if _has_no_room_when_empty(trials):
-        return TrialOutcome.RULED_OUT
+        return TrialVerdict.RULED_OUT
     alone = len(pods) == 1 or (trials.whole is not None and _ask_alike(instance.gangs))
     if len(pods) > 1 and len(may_end) <= MOST_ENDED:
         alone = False  # so that fewer are ruled out one by one
-    if not alone or any_reaches_beyond((*pods, *runners)):
+    if not alone or any_pod_asks_beyond_node((*pods, *runners)):
         if len(may_end) > MOST_ENDED:
-            return _ended_by_trying(every) if len(pods) == 1 else TrialOutcome.OPEN
-        return fewest_changes("end", [(RemovePods(key),) for key in may_end], every)
+            return _ended_by_trying(every) if len(pods) == 1 else TrialVerdict.OPEN
+        return smallest_change_combining_options(
+            "end", [(RemovePods(key),) for key in may_end], every
+        )
     outcomes: list[KindOutcome] = []
     rooms = _cheapest_rooms(every, len(pods), outcomes)
     if not rooms:
-        return outcome_if_no_change_found(outcomes) if len(pods) == 1 else TrialOutcome.OPEN
+        return outcome_if_no_change_found(outcomes) if len(pods) == 1 else TrialVerdict.OPEN
     among = _with_rooms(every, rooms) if trials.whole is not None else every
     enough = _fewest_rooms(rooms, among)
     if enough is None:
-        return TrialOutcome.OPEN
+        return TrialVerdict.OPEN
     best = _ended(rooms[:enough])
     certain = len(best) == 1 or (len(pods) == 1 and all_change_outcomes_proven(outcomes))
     return SufficientChange("end", best, certain)
@@ -191,7 +193,7 @@ def _ended_by_trying(every: ChangeTrials) -> KindOutcome:
     for there in sorted(filter(None, running), key=len):
         if every.left_s < half_s or (best is not None and len(best.changes) == 1):
             break
-        found = fewest_changes(
+        found = smallest_change_combining_options(
             "end", [(RemovePods(one.pod.key),) for one in there if not one.of_node], every
         )
         if isinstance(found, SufficientChange) and (
@@ -199,7 +201,7 @@ def _ended_by_trying(every: ChangeTrials) -> KindOutcome:
         ):
             best = found
     if best is None:
-        return TrialOutcome.OPEN
+        return TrialVerdict.OPEN
     return replace(best, smallest=len(best.changes) == 1)
 
 
@@ -215,12 +217,12 @@ def _with_rooms(every: ChangeTrials, rooms: list[_RoomOnNode]) -> ChangeTrials:
 
 def _fewest_rooms(rooms: list[_RoomOnNode], among: ChangeTrials) -> int | None:
     """Return of how many of the rooms, the cheapest first, all have a place; None: of none."""
-    if among.outcome(_ended(rooms)) is not TrialOutcome.FITS:
+    if among.outcome(_ended(rooms)) is not TrialVerdict.FITS:
         return None
     too_few, enough = 0, len(rooms)
     while enough - too_few > 1:
         middle = (enough + too_few) // 2
-        if among.outcome(_ended(rooms[:middle])) is TrialOutcome.FITS:
+        if among.outcome(_ended(rooms[:middle])) is TrialVerdict.FITS:
             enough = middle
         else:
             too_few = middle
@@ -257,7 +259,7 @@ def _cheapest_rooms(
         if worst == 1 and len(order) > MOST_TRIALS:
             break
         if every.left_s < (half_s if worst and worst <= len(running[index]) else 0):
-            outcomes.append(TrialOutcome.OPEN)
+            outcomes.append(TrialVerdict.OPEN)
             break
         found = _ended_on(index, every)
         outcomes.append(found)
@@ -281,4 +283,6 @@ def _ended_on(index: int, every: ChangeTrials) -> KindOutcome:
     node, there = with_only_nodes(asked, counted, [index])
     may_end = sorted(one.pod.key for one in counted.running[index] if not one.of_node)
     options = [(RemovePods(key),) for key in may_end]
-    return fewest_changes("end", options, ChangeTrials(node, every.left_s, every.most_s, there))
+    return smallest_change_combining_options(
+        "end", options, ChangeTrials(node, every.left_s, every.most_s, there)
+    )

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from placer.counting.account import Account, account_of
 from placer.explain.alike_nodes import Sorts
-from placer.explain.explanation import HoldingPod, NearMiss, NodeLack
-from placer.search.budget import Budget
+from placer.explain.explanation import MissingResourceHolder, NearMissNode, NodeLack
+from placer.search.budget import SolveBudget
 from placer.search.kept_blockers import NODES_AT_ONCE
 from placer.search.reasons.blocking import blocker_by_counting, blocker_of
 from placer.search.reasons.question import (
@@ -25,7 +25,7 @@ from placer.search.reasons.register import (
 )
 from placer.search.reasons.rule import AskedAndLeft
 from placer.search.reasons.stages import NodesAtOccupancyStage
-from placer.search.reasons.text import text_of_blocker
+from placer.search.reasons.text import blocker_text
 from placer.state.out_of_time import OutOfTimeError
 from placer.state.requirements import PodRequirements
 from placer_models.affinity import SYSTEM_NAMESPACE
@@ -34,19 +34,19 @@ from placer_models.node_rules import without_node_rules
 from placer_models.placement import NamespacedName
 from placer_models.reasons import Blocker, RuleDemand
 from placer_models.relations import RELATIONS, DomainLimit, domain_limits_asked_by
-from placer_models.taints import UNSCHEDULABLE, untolerated
+from placer_models.taints import UNSCHEDULABLE, untolerated_taints_of_strength
 
 PlacedKeys = frozenset[NamespacedName]
 """Keys of the pods that the answer places."""
 
 
-def holders_of(
+def running_pods_causing_node_lack(
     demand: RuleDemand,
     stage: NodesAtOccupancyStage,
     ask: PodRequirements,
     index: int,
     placed: PlacedKeys,
-) -> tuple[HoldingPod, ...]:
+) -> tuple[MissingResourceHolder, ...]:
     """Return who holds what a node lacks of a demand that counting settles, those of most first."""
     asked = stage.question(ask, index)
     if demand.rule == "anti-affinity":
@@ -66,19 +66,19 @@ def holders_of(
     return tuple(sorted(found, key=lambda one: (-(one.amount or 0), one.pod)))
 
 
-def counting_pods(
+def pods_counted_in_domain(
     demand: RuleDemand,
     stage: NodesAtOccupancyStage,
     ask: PodRequirements,
     index: int,
     placed: PlacedKeys,
-) -> tuple[HoldingPod, ...]:
+) -> tuple[MissingResourceHolder, ...]:
     """Return the pods that count in the node's domain, where a limit of the pod's own is reached.
 
     Nobody holds what no pod counts for: the limits of others, and a node in no domain.
     """
     spec = stage.question(ask, index).spec
-    found: dict[NamespacedName, HoldingPod] = {}
+    found: dict[NamespacedName, MissingResourceHolder] = {}
     for rule, limit in domain_limits_asked_by(spec, ask.namespace):
         domain = limit.domain(stage.nodes[index])
         if domain is None or (rule, limit.said) != (demand.rule, demand.word):
@@ -97,8 +97,8 @@ def pods_in_the_way(
     ask: PodRequirements,
     index: int,
     placed: PlacedKeys,
-    budget: Budget,
-) -> tuple[HoldingPod, ...]:
+    budget: SolveBudget,
+) -> tuple[MissingResourceHolder, ...]:
     """Return the pods of a node each of which alone would have to go for a pod to fit there."""
     found = []
     try:
@@ -121,7 +121,7 @@ def _without_each(asked: PodOnNode) -> Iterator[tuple[RunningPod, PodOnNode, Acc
         yield runner, replace(asked, running=others), account_of(asked.node, others)
 
 
-def _kept_apart_by(asked: PodOnNode, placed: PlacedKeys) -> Iterator[HoldingPod]:
+def _kept_apart_by(asked: PodOnNode, placed: PlacedKeys) -> Iterator[MissingResourceHolder]:
     """Yield the pods on the node, and in its domains, that a pod would have to be apart from."""
     there = {runner.pod.key: (runner, True, list[str]()) for runner in asked.running}
     around = asked.crowd.domains if asked.crowd else {}
@@ -138,8 +138,10 @@ def _kept_apart_by(asked: PodOnNode, placed: PlacedKeys) -> Iterator[HoldingPod]
             yield _holder(runner, placed)
 
 
-def _holder(runner: RunningPod, placed: PlacedKeys, amount: int | None = None) -> HoldingPod:
-    return HoldingPod(runner.pod.key, amount, placed=runner.pod.key in placed)
+def _holder(
+    runner: RunningPod, placed: PlacedKeys, amount: int | None = None
+) -> MissingResourceHolder:
+    return MissingResourceHolder(runner.pod.key, amount, placed=runner.pod.key in placed)
 
 
 MOST_NEAREST = 3
@@ -190,11 +192,11 @@ def nearest_misses(
     stage: NodesAtOccupancyStage,
     ask: PodRequirements,
     placed: PlacedKeys,
-    budget: Budget,
+    budget: SolveBudget,
     barred: Barred | None = None,
     sorts: NodesBySort | None = None,
     members_on: Collection[str] = (),
-) -> tuple[NearMiss, ...]:
+) -> tuple[NearMissNode, ...]:
     """Return the nodes that lack least for pods that ask alike.
 
     Args:
@@ -209,7 +211,7 @@ def nearest_misses(
             what is missing, these come last.
 
     """
-    found: list[NearMiss] = []
+    found: list[NearMissNode] = []
     looked_into = 0
     candidates = sorted(
         _candidates(stage, ask, budget, barred)
@@ -236,7 +238,7 @@ def nearest_misses(
             holders = () if limited else pods_in_the_way(stage, ask, one.index, placed, budget)
             lack = _told(blocker, stage, ask, one.index)
             lack = NodeLack(lack.rule, lack.subject, lack.text, held_by=holders)
-            found.append(NearMiss(stage.nodes[one.index].name, (lack,)))
+            found.append(NearMissNode(stage.nodes[one.index].name, (lack,)))
     return tuple(found)
 
 
@@ -255,7 +257,7 @@ def _with_a_cordoned(candidates: Sequence[_Candidate]) -> Sequence[_Candidate]:
 
 
 def _candidates(
-    stage: NodesAtOccupancyStage, ask: PodRequirements, budget: Budget, barred: Barred | None
+    stage: NodesAtOccupancyStage, ask: PodRequirements, budget: SolveBudget, barred: Barred | None
 ) -> Iterator[_Candidate]:
     """Yield every node, as far as the budget lasts; what is alike is counted once."""
     known: dict[Hashable, tuple[tuple[RuleDemand, ...], int, float]] = {}
@@ -275,7 +277,7 @@ def _candidates(
 
 
 def _of_sorts(
-    stage: NodesAtOccupancyStage, ask: PodRequirements, budget: Budget, sorts: NodesBySort
+    stage: NodesAtOccupancyStage, ask: PodRequirements, budget: SolveBudget, sorts: NodesBySort
 ) -> Iterator[_Candidate]:
     """Yield as many nodes of each sort as may be named or looked into, the first by their names."""
     for number, indices in enumerate(sorts):
@@ -334,7 +336,7 @@ def _is_cordoned(
 ) -> bool:
     """Return whether a cordon is all that a node lacks: in a cluster, or in a file."""
     node, spec = stage.nodes[index], stage.question(ask, index).spec
-    kept_off = set(untolerated(node.taints, spec.tolerations, keep_off=True))
+    kept_off = set(untolerated_taints_of_strength(node.taints, spec.tolerations, keep_off=True))
     rules = {demand.rule for demand in lacks}
     return rules <= {"cordon", "taints"} and kept_off <= {UNSCHEDULABLE}
 
@@ -379,13 +381,13 @@ def _empty(stage: NodesAtOccupancyStage, index: int) -> Account:
 
 def _counted(
     one: _Candidate, stage: NodesAtOccupancyStage, ask: PodRequirements, placed: PlacedKeys
-) -> NearMiss:
+) -> NearMissNode:
     lacks = [_lack(demand, stage, ask, one.index, placed) for demand in one.lacks]
     for blocker in one.elsewhere:
         told = _told(blocker, stage, ask, one.index)
-        holders = counting_pods(blocker.demand, stage, ask, one.index, placed)
+        holders = pods_counted_in_domain(blocker.demand, stage, ask, one.index, placed)
         lacks.append(NodeLack(told.rule, told.subject, told.text, held_by=holders))
-    return NearMiss(stage.nodes[one.index].name, tuple(lacks))
+    return NearMissNode(stage.nodes[one.index].name, tuple(lacks))
 
 
 def _lack(
@@ -397,7 +399,7 @@ def _lack(
 ) -> NodeLack:
     """Return what a node lacks of one demand, and who has it."""
     said = _told(Blocker(demand), stage, ask, index)
-    holders = holders_of(demand, stage, ask, index, placed)
+    holders = running_pods_causing_node_lack(demand, stage, ask, index, placed)
     now = _amounts(demand, stage, ask, index, stage.account_at(index))
     if now is None:
         return NodeLack(said.rule, said.subject, said.text, held_by=holders)
@@ -418,7 +420,7 @@ def _told(
     blocker: Blocker, stage: NodesAtOccupancyStage, ask: PodRequirements, index: int
 ) -> NodeLack:
     spec = stage.question(ask, index).spec
-    return NodeLack(blocker.demand.name, blocker.demand.subject, text_of_blocker(blocker, spec))
+    return NodeLack(blocker.demand.name, blocker.demand.subject, blocker_text(blocker, spec))
 
 
 def _amounts(

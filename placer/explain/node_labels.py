@@ -6,7 +6,7 @@ from placer.explain.kind_outcome import Option
 from placer_models.cluster import Instance
 from placer_models.pod import PodSpec, pods_of_gangs
 from placer_models.relations import topology_keys_asked
-from placer_models.whatif.nodes import SetLabel
+from placer_models.whatif.nodes import SetNodeLabel
 
 SET_BY_MACHINES = ("kubernetes.io", "k8s.io", "nvidia.com", "amd.com")
 """Domains of labels that say what a node is, and that no person gives it."""
@@ -15,7 +15,7 @@ SET_BY_PEOPLE = ("node-role.kubernetes.io", "node-restriction.kubernetes.io")
 """Domains of labels below these that people give."""
 
 
-def labels_to_set(instance: Instance) -> list[Option]:
+def missing_labels_to_set_by_node(instance: Instance) -> list[Option]:
     """Return for each node the labels that it lacks of those that waiting pods select nodes by.
 
     A label that a node has with another value stays: it says something of the node. So do labels
@@ -35,7 +35,7 @@ def labels_to_set(instance: Instance) -> list[Option]:
     }
     options = (
         tuple(
-            SetLabel(node.name, key, value)
+            SetNodeLabel(node.name, key, value)
             for key, value in labels.items()
             if key not in dict(node.labels)
         )

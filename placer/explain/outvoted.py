@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from time import monotonic
 
-from placer.explain.explanation import NearMiss, PodsPlacedInstead
+from placer.explain.explanation import NearMissNode, PodsPlacedInstead
 from placer.explain.final_state import instance_after_answer
 from placer.judge.breaches import breaches
 from placer.judge.measure import measure
@@ -21,7 +21,7 @@ def pods_that_outvoted(
     instance: Instance,
     placement: Placement,
     gang: Gang,
-    nearest: Sequence[NearMiss],
+    nearest: Sequence[NearMissNode],
     seconds: float,
 ) -> PodsPlacedInstead | None:
     """Return pods of the answer without which a gang could be placed, and what that would cost.
@@ -67,7 +67,7 @@ def _compared(
     return PodsPlacedInstead(pods, None)
 
 
-def _candidates(nearest: Iterable[NearMiss]) -> Iterator[tuple[NamespacedName, ...]]:
+def _candidates(nearest: Iterable[NearMissNode]) -> Iterator[tuple[NamespacedName, ...]]:
     """Yield pods that the answer placed on the nearest nodes: one by one, then all of a node."""
     seen: set[tuple[NamespacedName, ...]] = set()
     for near in nearest:

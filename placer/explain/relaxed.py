@@ -14,7 +14,7 @@ from placer_models.policy import (
     ExclusivePolicy,
     NodeBindPolicy,
     QosClass,
-    Strength,
+    RequiredOrPreferred,
 )
 from placer_models.relations import without_domain_limits
 
@@ -66,7 +66,7 @@ def _without_policies_of_pods(spec: PodSpec) -> PodSpec:
         alignment=AlignmentPolicy.NONE,
         scope=None,
         bind=BindPolicy.DEFAULT,
-        bind_strength=Strength.PREFERRED,
+        bind_strength=RequiredOrPreferred.PREFERRED,
         exclusive=ExclusivePolicy.NONE,
     )
 

@@ -7,14 +7,14 @@ from placer_models.files.part import Part
 from placer_models.reasons import UnplacedCause
 
 
-class PodNamePart(Part):
+class PodNameEntry(Part):
     """A pod."""
 
     name: str
     namespace: str
 
 
-class FunnelStepPart(Part):
+class FunnelStepEntry(Part):
     """How many nodes remain after a rule; the first step, without a rule, is all of them."""
 
     rule: str
@@ -22,7 +22,7 @@ class FunnelStepPart(Part):
     subjects: tuple[str, ...]
 
 
-class HolderPart(Part):
+class MissingResourceHolderEntry(Part):
     """A pod that has what is missing, and how much; placed: by the answer, else it ran before."""
 
     name: str
@@ -31,7 +31,7 @@ class HolderPart(Part):
     placed: bool
 
 
-class LackPart(Part):
+class NodeLackEntry(Part):
     """What a rule asks of a node that it cannot give; amounts are in the unit, or null."""
 
     rule: str
@@ -42,24 +42,24 @@ class LackPart(Part):
     missing: int | None
     total: int | None
     unit: str
-    held_by: tuple[HolderPart, ...]
+    held_by: tuple[MissingResourceHolderEntry, ...]
 
 
-class NearMissPart(Part):
+class NearMissEntry(Part):
     """A node that lacks little."""
 
     node: str
-    lacks: tuple[LackPart, ...]
+    lacks: tuple[NodeLackEntry, ...]
 
 
-class OutvotingPodsPart(Part):
+class PodsPlacedInsteadEntry(Part):
     """Who has the place of who is outvoted, and in which tier that is better; null: in none."""
 
-    pods: tuple[PodNamePart, ...]
+    pods: tuple[PodNameEntry, ...]
     tier: str | None
 
 
-class SufficientChangePart(Part):
+class SufficientChangeEntry(Part):
     """A change that would do, in the words of ``--what-if``."""
 
     kind: Literal[CHANGE_KINDS]  # type: ignore[valid-type]  # told in one place only
@@ -70,22 +70,22 @@ class SufficientChangePart(Part):
     others: tuple[tuple[str, ...], ...]
 
 
-class ExplanationPart(Part):
+class ExplanationEntry(Part):
     """Why pods that ask for the same, or a gang, have no place, and what would do."""
 
     pod: str
     namespace: str
     gang: str | None
     count: int
-    pods: tuple[PodNamePart, ...]
+    pods: tuple[PodNameEntry, ...]
     token: str
     verdict: Literal[tuple(one.value for one in UnplacedCause)] | None  # type: ignore[valid-type]  # told in one place only
     sentence: str
     more: tuple[str, ...]
-    funnel: tuple[FunnelStepPart, ...]
-    nearest: tuple[NearMissPart, ...]
-    outvoted_by: OutvotingPodsPart | None
-    changes: tuple[SufficientChangePart, ...]
+    funnel: tuple[FunnelStepEntry, ...]
+    nearest: tuple[NearMissEntry, ...]
+    outvoted_by: PodsPlacedInsteadEntry | None
+    changes: tuple[SufficientChangeEntry, ...]
     ruled_out: tuple[str, ...]
     open: tuple[str, ...]
 
@@ -95,4 +95,4 @@ class ExplanationsFile(Part):
 
     api_version: Literal["placer/v1"]
     kind: Literal["Explanations"]
-    explanations: tuple[ExplanationPart, ...]
+    explanations: tuple[ExplanationEntry, ...]

@@ -8,9 +8,9 @@ place; that no smaller one does is proven only where the solver ruled each small
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 
-from placer.explain.alike_nodes import AlikeNodeSample
+from placer.explain.alike_nodes import NodeSamplesForTrials
 from placer.explain.explanation import SufficientChange
-from placer.explain.fewest import equally_small_changes, fewest_changes
+from placer.explain.fewest import smallest_change_combining_options, with_equally_small_alternatives
 from placer.explain.kind_outcome import (
     KindOutcome,
     Option,
@@ -19,26 +19,31 @@ from placer.explain.kind_outcome import (
     is_placing_all_ruled_out,
     outcome_if_no_change_found,
 )
-from placer.explain.least_less import LargestCountSearch, ask_less
+from placer.explain.least_less import LargestFittingCountSearch, smallest_change_by_reducing_one_ask
 from placer.explain.making_room import (
-    fewest_pods_to_end,
-    fewest_pods_to_move,
     first_by_name_of_equal_moves,
+    smallest_change_by_ending_pods,
+    smallest_change_by_moving_pods,
 )
-from placer.explain.node_labels import labels_to_set
+from placer.explain.node_labels import missing_labels_to_set_by_node
 from placer.explain.relaxed import instance_without_domain_limits
-from placer.explain.trial import ChangeTrials, CountedWork, TrialOutcome, trial_outcome_of
+from placer.explain.trial import (
+    ChangeTrials,
+    DeterministicWorkCounter,
+    TrialVerdict,
+    trial_outcome_of,
+)
 from placer.search.baseline import StartingAccounts
 from placer_models.cluster import Instance, Node
 from placer_models.node_rules import node_rules_allow
 from placer_models.placement import Placed
 from placer_models.pod import Gang, PodSpec, pods_of_gangs
-from placer_models.reach import any_reaches_beyond
-from placer_models.taints import UNSCHEDULABLE, untolerated
+from placer_models.reach import any_pod_asks_beyond_node
+from placer_models.taints import UNSCHEDULABLE, untolerated_taints_of_strength
 from placer_models.whatif.change import InstanceChange
-from placer_models.whatif.language import apply_all
-from placer_models.whatif.nodes import AddNodes, MendDevices, Uncordon, fresh_copy_of_node
-from placer_models.whatif.pods import POLICIES, GiveUpConstraint, Relax, ScalePods
+from placer_models.whatif.language import instance_with_all_changes
+from placer_models.whatif.nodes import AddNodes, MarkDevicesHealthy, Uncordon, fresh_copy_of_node
+from placer_models.whatif.pods import POLICIES, GiveUpConstraint, RelaxPolicy, ScalePods
 
 LEAST_TRIAL_S, TRIALS_AT_LEAST = 1.0, 10
 """How long one trial may take at least, and how many of the longest there is time for."""
@@ -57,9 +62,9 @@ MOST_ADDED = 64
 """How many new nodes are proposed at most."""
 
 
-def fewest_nodes_to_mend(trials: ChangeTrials) -> KindOutcome:
+def smallest_change_by_mending_nodes(trials: ChangeTrials) -> KindOutcome:
     """Look for the fewest nodes to uncordon or to mend."""
-    return fewest_changes("mend-node", _to_mend(trials.instance), trials)
+    return smallest_change_combining_options("mend-node", _to_mend(trials.instance), trials)
 
 
 def _to_mend(instance: Instance) -> list[Option]:
@@ -68,18 +73,18 @@ def _to_mend(instance: Instance) -> list[Option]:
         if node.cordoned or UNSCHEDULABLE in node.taints:
             options.append((Uncordon(node.name),))
         if node.unhealthy or any(not device.healthy for device in node.machine.devices):
-            options.append((MendDevices(node.name),))
+            options.append((MarkDevicesHealthy(node.name),))
     return options
 
 
-def fewest_policies_to_relax(trials: ChangeTrials) -> KindOutcome:
+def smallest_change_by_relaxing_policies(trials: ChangeTrials) -> KindOutcome:
     """Look for the fewest policies that are only preferred then."""
-    return fewest_changes("relax", _to_relax(trials.instance), trials)
+    return smallest_change_combining_options("relax", _to_relax(trials.instance), trials)
 
 
 def _to_relax(instance: Instance) -> list[Option]:
     options = (
-        tuple(Relax(gang.key, policy) for gang in instance.gangs if _changed(gang, relaxed))
+        tuple(RelaxPolicy(gang.key, policy) for gang in instance.gangs if _changed(gang, relaxed))
         for policy, relaxed in POLICIES.items()
     )
     return [option for option in options if option]
@@ -89,12 +94,12 @@ def _changed(gang: Gang, relaxed: Callable[[PodSpec], PodSpec]) -> bool:
     return any(relaxed(pod.spec) != pod.spec for pod in gang.pods)
 
 
-def fewest_terms_to_give_up(trials: ChangeTrials) -> KindOutcome:
+def smallest_change_by_giving_up_terms(trials: ChangeTrials) -> KindOutcome:
     """Look for the fewest terms to do without: labels, affinities, staying off taints.
 
     Of equally few a toleration comes first: with it the pods still go where they are meant to.
     """
-    return fewest_changes("give-up", _to_give_up(trials.instance), trials)
+    return smallest_change_combining_options("give-up", _to_give_up(trials.instance), trials)
 
 
 def _to_give_up(instance: Instance) -> list[Option]:
@@ -129,40 +134,42 @@ def _taints_that_keep_off(spec: PodSpec, instance: Instance) -> list[str]:
     taints = dict.fromkeys(
         taint
         for node in instance.nodes
-        for taint in untolerated(node.taints, spec.tolerations, keep_off=True)
+        for taint in untolerated_taints_of_strength(node.taints, spec.tolerations, keep_off=True)
         if taint != UNSCHEDULABLE
     )
     return [taint.key for taint in taints]
 
 
-def fewest_nodes_to_label(trials: ChangeTrials) -> KindOutcome:
+def smallest_change_by_labeling_nodes(trials: ChangeTrials) -> KindOutcome:
     """Look for the fewest nodes that get the labels which the pods ask for."""
-    return fewest_changes("label-node", labels_to_set(trials.instance), trials)
+    return smallest_change_combining_options(
+        "label-node", missing_labels_to_set_by_node(trials.instance), trials
+    )
 
 
-def most_gang_members_that_fit(trials: ChangeTrials) -> KindOutcome:
+def smallest_change_by_shrinking_gang(trials: ChangeTrials) -> KindOutcome:
     """Look for the most members of the gang that fit together."""
     gangs = trials.instance.gangs
     if len(gangs) != 1 or gangs[0].lone:
-        return TrialOutcome.RULED_OUT
+        return TrialVerdict.RULED_OUT
     (gang,) = gangs
-    steps = LargestCountSearch(low=1, high=len(gang.pods))
+    steps = LargestFittingCountSearch(low=1, high=len(gang.pods))
     alike = (
         len({pod.spec for pod in gang.pods}) == 1
         and not gang.levels
         and gang.gather is None
-        and not any_reaches_beyond(gang.pods)
+        and not any_pod_asks_beyond_node(gang.pods)
     )
     found = steps.most_that_fits(
         lambda count: trials.outcome((ScalePods(gang.key, count),)), plain=alike
     )
     if found is None:
         return steps.beyond
-    certain = steps.beyond is TrialOutcome.RULED_OUT
+    certain = steps.beyond is TrialVerdict.RULED_OUT
     return SufficientChange("fewer-members", (ScalePods(gang.key, found),), certain)
 
 
-def fewest_nodes_to_add(trials: ChangeTrials) -> KindOutcome:
+def smallest_change_by_adding_nodes(trials: ChangeTrials) -> KindOutcome:
     """Look for the fewest new nodes, each like one that is there."""
     types: dict[Node, list[str]] = {}
     for node in trials.instance.nodes:
@@ -185,7 +192,7 @@ def fewest_nodes_to_add(trials: ChangeTrials) -> KindOutcome:
         if isinstance(found, SufficientChange) and isinstance(found.changes[0], AddNodes):
             best = found.changes[0]
     if best is None:
-        return outcome_if_no_change_found(outcomes) if tried == len(types) else TrialOutcome.OPEN
+        return outcome_if_no_change_found(outcomes) if tried == len(types) else TrialVerdict.OPEN
     certain = (
         tried == len(types)
         and all_change_outcomes_proven(outcomes)
@@ -199,34 +206,34 @@ def _fewest_added(like: str, most: int, trials: ChangeTrials) -> KindOutcome:
     pods = sum(len(gang.pods) for gang in trials.instance.gangs)
     enough, most = most >= pods or most < MOST_ADDED, min(most, pods)
     if most < 1:
-        return TrialOutcome.RULED_OUT
+        return TrialVerdict.RULED_OUT
     if has_domain_limits(trials.instance):
         return _fewest_by_doubling(like, most, trials, enough=enough)
-    changed = apply_all((AddNodes(most, like),), trials.instance)
+    changed = instance_with_all_changes((AddNodes(most, like),), trials.instance)
     answer = trials.answer(changed)
-    outcome = TrialOutcome.OPEN if answer is None else trial_outcome_of(answer, trials.instance)
+    outcome = TrialVerdict.OPEN if answer is None else trial_outcome_of(answer, trials.instance)
     if not isinstance(answer, Placed):
-        return outcome if enough else TrialOutcome.OPEN
+        return outcome if enough else TrialVerdict.OPEN
     known = {node.name for node in trials.instance.nodes}
     used = len({place.node for place in answer.placement.pods} - known)
     # Where so many are used, one fewer often is too few, which is a proof.
-    return _halved(0, TrialOutcome.RULED_OUT, most, (used, used - 1), like, trials)
+    return _halved(0, TrialVerdict.RULED_OUT, most, (used, used - 1), like, trials)
 
 
 def _fewest_by_doubling(like: str, most: int, trials: ChangeTrials, *, enough: bool) -> KindOutcome:
     """Look for how many nodes would do where one more may be another empty domain."""
-    refused, beyond, count = 0, TrialOutcome.RULED_OUT, 1
-    while (outcome := trials.outcome((AddNodes(count, like),))) is not TrialOutcome.FITS:
+    refused, beyond, count = 0, TrialVerdict.RULED_OUT, 1
+    while (outcome := trials.outcome((AddNodes(count, like),))) is not TrialVerdict.FITS:
         if count == most:
             if not enough:
-                return TrialOutcome.OPEN
-            changed = apply_all(
+                return TrialVerdict.OPEN
+            changed = instance_with_all_changes(
                 (AddNodes(most, like),), instance_without_domain_limits(trials.instance)
             )
             return (
-                TrialOutcome.RULED_OUT
+                TrialVerdict.RULED_OUT
                 if is_placing_all_ruled_out(changed, trials)
-                else TrialOutcome.OPEN
+                else TrialVerdict.OPEN
             )
         refused, beyond, count = count, outcome, min(2 * count, most)
     return _halved(refused, beyond, count, (), like, trials)
@@ -234,7 +241,7 @@ def _fewest_by_doubling(like: str, most: int, trials: ChangeTrials, *, enough: b
 
 def _halved(
     refused: int,
-    beyond: TrialOutcome,
+    beyond: TrialVerdict,
     fits: int,
     first: Iterable[int],
     like: str,
@@ -257,23 +264,23 @@ def _halved(
         if not refused < middle < fits:
             continue
         outcome = trials.outcome((AddNodes(middle, like),))
-        if outcome is TrialOutcome.FITS:
+        if outcome is TrialVerdict.FITS:
             fits = middle
         else:
             refused, beyond = middle, outcome
-    return SufficientChange("add-nodes", (AddNodes(fits, like),), beyond is TrialOutcome.RULED_OUT)
+    return SufficientChange("add-nodes", (AddNodes(fits, like),), beyond is TrialVerdict.RULED_OUT)
 
 
 KINDS: dict[str, Callable[[ChangeTrials], KindOutcome]] = {
-    "mend-node": fewest_nodes_to_mend,
-    "relax": fewest_policies_to_relax,
-    "give-up": fewest_terms_to_give_up,
-    "label-node": fewest_nodes_to_label,
-    "ask-less": ask_less,
-    "fewer-members": most_gang_members_that_fit,
-    "move": fewest_pods_to_move,
-    "end": fewest_pods_to_end,
-    "add-nodes": fewest_nodes_to_add,
+    "mend-node": smallest_change_by_mending_nodes,
+    "relax": smallest_change_by_relaxing_policies,
+    "give-up": smallest_change_by_giving_up_terms,
+    "label-node": smallest_change_by_labeling_nodes,
+    "ask-less": smallest_change_by_reducing_one_ask,
+    "fewer-members": smallest_change_by_shrinking_gang,
+    "move": smallest_change_by_moving_pods,
+    "end": smallest_change_by_ending_pods,
+    "add-nodes": smallest_change_by_adding_nodes,
 }
 """All kinds of changes that are looked for, the cheapest for people first."""
 
@@ -281,12 +288,12 @@ EQUALLY_SMALL: dict[str, Callable[[Instance], list[Option]]] = {
     "mend-node": _to_mend,
     "relax": _to_relax,
     "give-up": _to_give_up,
-    "label-node": labels_to_set,
+    "label-node": missing_labels_to_set_by_node,
 }
 """Kinds of which all that are as small are told, with what there is to choose from."""
 
 
-class ChangeSearch:
+class SmallestChangeSearch:
     """The search for changes that give some pods a place, which can be taken up again.
 
     Attributes:
@@ -299,9 +306,9 @@ class ChangeSearch:
         self,
         instance: Instance,
         baseline: StartingAccounts | None = None,
-        alike: AlikeNodeSample | None = None,
+        alike: NodeSamplesForTrials | None = None,
         kinds: Collection[str] = KINDS.keys(),
-        work: CountedWork | None = None,
+        work: DeterministicWorkCounter | None = None,
     ) -> None:
         """Look at nothing yet.
 
@@ -337,7 +344,7 @@ class ChangeSearch:
             if kind in self.found:
                 continue
             outcome = look(self._trials)
-            if outcome is not TrialOutcome.OPEN or self._trials.left_s > 0:
+            if outcome is not TrialVerdict.OPEN or self._trials.left_s > 0:
                 self.found[kind] = outcome
         if most is None:
             self._settle_ties()
@@ -349,7 +356,7 @@ class ChangeSearch:
                 continue
             if kind in EQUALLY_SMALL:
                 options = EQUALLY_SMALL[kind](self._trials.instance)
-                self.found[kind] = equally_small_changes(found, options, self._trials)
+                self.found[kind] = with_equally_small_alternatives(found, options, self._trials)
             elif kind == "move":
                 self.found[kind] = first_by_name_of_equal_moves(found, self._trials)
             if self._trials.left_s > 0:
@@ -358,4 +365,4 @@ class ChangeSearch:
     @property
     def outcomes(self) -> dict[str, KindOutcome]:
         """What is known of each kind."""
-        return {kind: self.found.get(kind, TrialOutcome.OPEN) for kind in KINDS}
+        return {kind: self.found.get(kind, TrialVerdict.OPEN) for kind in KINDS}

@@ -12,12 +12,12 @@ from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance
 from placer_models.goals import placed_tier
-from placer_models.illegal_running import with_running_as_counted
+from placer_models.illegal_running import with_running_pods_counted_as_legal
 from placer_models.legal import check_pods_legal
 from placer_models.placement import Answer, Infeasible, PartlyPlaced, Placed
 from placer_models.pod import pods_of_gangs
-from placer_models.whatif.change import ChangeError, InstanceChange
-from placer_models.whatif.language import apply_all
+from placer_models.whatif.change import InstanceChange, WhatIfChangeError
+from placer_models.whatif.language import instance_with_all_changes
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +28,7 @@ LEAST_S = 0.05
 """A trial with less time than this is not begun."""
 
 
-class TrialOutcome(Enum):
+class TrialVerdict(Enum):
     """What a trial shows."""
 
     FITS = "fits"
@@ -42,7 +42,7 @@ class TrialOutcome(Enum):
 
 
 @dataclass(slots=True)
-class CountedWork:
+class DeterministicWorkCounter:
     """Deterministic work in place of wall time, in CP-SAT's deterministic seconds.
 
     Attributes:
@@ -73,12 +73,12 @@ class ChangeTrials:
     most_s: float = 1.0
     baseline: StartingAccounts | None = None
     whole: "ChangeTrials | None" = None
-    work: CountedWork | None = None
+    work: DeterministicWorkCounter | None = None
     _started_s: float = field(init=False)
-    _known: dict[tuple[str, ...], TrialOutcome] = field(default_factory=dict)
+    _known: dict[tuple[str, ...], TrialVerdict] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.instance = with_running_as_counted(self.instance)
+        self.instance = with_running_pods_counted_as_legal(self.instance)
         self._started_s = self._now()
 
     def give(self, seconds: float, most_s: float) -> None:
@@ -91,11 +91,14 @@ class ChangeTrials:
         """Return trials of the instance with some changes, under the same deadline.
 
         Raises:
-            ChangeError: A change has nothing to change.
+            WhatIfChangeError: A change has nothing to change.
 
         """
         return ChangeTrials(
-            apply_all(changes, self.instance), self.left_s, self.most_s, work=self.work
+            instance_with_all_changes(changes, self.instance),
+            self.left_s,
+            self.most_s,
+            work=self.work,
         )
 
     @property
@@ -106,16 +109,16 @@ class ChangeTrials:
     def _now(self) -> float:
         return monotonic() if self.work is None else self.work.done
 
-    def outcome(self, changes: Sequence[InstanceChange]) -> TrialOutcome:
+    def outcome(self, changes: Sequence[InstanceChange]) -> TrialVerdict:
         """Return whether all fit with these changes."""
         key = tuple(sorted(map(str, changes)))
         if key not in self._known:
             try:
-                answer = self.answer(apply_all(changes, self.instance))
-            except ChangeError:
-                return TrialOutcome.RULED_OUT  # it cannot be made at all
+                answer = self.answer(instance_with_all_changes(changes, self.instance))
+            except WhatIfChangeError:
+                return TrialVerdict.RULED_OUT  # it cannot be made at all
             if answer is None:
-                return TrialOutcome.OPEN
+                return TrialVerdict.OPEN
             self._known[key] = trial_outcome_of(answer, self.instance)
             log.info("tried %s: %s", ", ".join(key), self._known[key].value)
         return self._known[key]
@@ -157,7 +160,7 @@ class ChangeTrials:
         return self.baseline
 
 
-def trial_outcome_of(answer: Answer, instance: Instance) -> TrialOutcome:
+def trial_outcome_of(answer: Answer, instance: Instance) -> TrialVerdict:
     """Return what an answer shows of whether all that wait have a place.
 
     Were there a place for all, no tier of the placed would be less than full. So it is ruled out
@@ -165,9 +168,9 @@ def trial_outcome_of(answer: Answer, instance: Instance) -> TrialOutcome:
     """
     match answer:
         case Placed():
-            return TrialOutcome.FITS
+            return TrialVerdict.FITS
         case Infeasible():
-            return TrialOutcome.RULED_OUT
+            return TrialVerdict.RULED_OUT
         case PartlyPlaced():
             left_out = {(one.namespace, one.name) for one in answer.unplaced}
             first = max(
@@ -180,5 +183,5 @@ def trial_outcome_of(answer: Answer, instance: Instance) -> TrialOutcome:
             )
             for value in answer.tiers:
                 if first is not None and value.tier == placed_tier(first) and value.proven:
-                    return TrialOutcome.RULED_OUT
-    return TrialOutcome.OPEN
+                    return TrialVerdict.RULED_OUT
+    return TrialVerdict.OPEN

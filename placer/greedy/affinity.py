@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 from placer.greedy.columns import Mask, Numbers
-from placer.greedy.domain_limits import DomainCounts
-from placer.greedy.in_node_affinity import AffinityPlaces, InNodeAffinityFirsts
-from placer_models.domains import NO_DOMAIN, CountsInDomains
+from placer.greedy.domain_limits import GreedyDomainPodCounts
+from placer.greedy.in_node_affinity import AffinityPlaces, InNodeAffinityFirstPods
+from placer_models.domains import NO_DOMAIN, CountInDomainByNode
 from placer_models.problem.problem import Choice, Choices, Problem
 from placer_models.problem.tasks import ProblemAffinityTerm
 
@@ -16,7 +16,7 @@ WISH = 10**6
 """Weight of tier affinity beside tiers of limits of domains, which come after it."""
 
 
-class AffinityCounts:
+class GreedyShapeCountsByNode:
     """How many pods of each shape are on each node.
 
     Pods are placed one by one, and each of them keeps what its affinities require. So a pod
@@ -38,8 +38,8 @@ class AffinityCounts:
         self._nowhere: Numbers = np.zeros(nodes, dtype=np.int64)
         self._running = [_counts(task.here, nodes) for task in problem.affinity.tasks]
         self._runs = [running > 0 for running in self._running]
-        self._first = InNodeAffinityFirsts(problem)
-        self._limits = DomainCounts(problem.affinity.limits, len(problem.shapes), nodes)
+        self._first = InNodeAffinityFirstPods(problem)
+        self._limits = GreedyDomainPodCounts(problem.affinity.limits, len(problem.shapes), nodes)
         self._barred = [_mask(barred, nodes) for barred in problem.affinity.barred]
 
     def add(self, shape: int, node: int, count: int) -> None:
@@ -198,7 +198,7 @@ def _domains(task: ProblemAffinityTerm) -> _Domains | None:
 
 def _counts(here: Mapping[int, int], nodes: int) -> Numbers:
     """Return how many are counted at each node, as a column."""
-    if isinstance(here, CountsInDomains):
+    if isinstance(here, CountInDomainByNode):
         # `NO_DOMAIN` is the index of the last one.
         of_domains = np.zeros(here.domains.number + 1, dtype=np.int64)
         of_domains[list(here.of_domains)] = list(here.of_domains.values())

@@ -1,11 +1,11 @@
 """Alignment: the NUMA nodes of a pod under BestEffort beyond the fewest."""
 
-from placer.greedy.inside import PlaceInside, TierCosts
+from placer.greedy.inside import CandidatePlace, TierCosts
 from placer_models.goals import ALIGNMENT
 from placer_models.policy import AlignmentPolicy
 
 
-def _cells_beyond(place: PlaceInside) -> int:
+def _cells_beyond(place: CandidatePlace) -> int:
     fit = place.fit
     if fit.alignment is not AlignmentPolicy.BEST_EFFORT:
         return 0

@@ -7,7 +7,7 @@ from dataclasses import replace
 from placer.greedy.offer import Chooser, PricedChoice
 from placer_models.policy import QosClass
 from placer_models.problem.node_state import Cell, NodeState
-from placer_models.problem.pools import PoolBinding
+from placer_models.problem.pools import PoolBindingNeed
 from placer_models.problem.problem import Choice, Fit, Shape
 from placer_models.sharing_out import can_distribute_over_places, distribute_over_places
 
@@ -68,16 +68,18 @@ def _with_at_most(node: NodeState, most: list[int]) -> NodeState:
     return replace(node, cores=tuple(cores))
 
 
-def pool_bindings_after(node: NodeState, shape: Shape, choice: Choice) -> tuple[PoolBinding, ...]:
+def pool_bindings_after(
+    node: NodeState, shape: Shape, choice: Choice
+) -> tuple[PoolBindingNeed, ...]:
     """Return the bound pods of a node once a pod of the shape is there, in order."""
     if not choice.pool or shape.pool is None:
         return node.bound
     cpus = max(1, shape.burst_cpus)
-    more = (PoolBinding(shape.pool, cells, milli, cpus) for cells, milli in choice.pool)
+    more = (PoolBindingNeed(shape.pool, cells, milli, cpus) for cells, milli in choice.pool)
     return tuple(sorted((*node.bound, *more)))
 
 
-def pools_after_owning(
+def cells_after_owning_cpus(
     node: NodeState, cells: tuple[Cell, ...], shape: Shape, choice: Choice
 ) -> tuple[Cell, ...]:
     """Return the cells with their parts of pools once the CPUs of a place are owned."""
@@ -132,7 +134,7 @@ def _short_cells(node: NodeState, shape: Shape, choice: Choice) -> set[int] | No
     """
     node = replace(
         node,
-        cells=pools_after_owning(node, node.cells, shape, choice),
+        cells=cells_after_owning_cpus(node, node.cells, shape, choice),
         bound=pool_bindings_after(node, shape, choice),
     )
     short: set[int] | None = None

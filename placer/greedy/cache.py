@@ -3,7 +3,7 @@
 from collections.abc import Hashable
 
 from placer.greedy.node_table import GreedyNodeTable, node_table_reuse_key
-from placer.greedy.scorer import NodeScorer, NodeScoring
+from placer.greedy.scorer import NodeScorer, NodeScoringMethod
 from placer_models.cluster import Node
 from placer_models.problem.problem import Problem
 from placer_models.recent import RecentlyUsedCache
@@ -28,7 +28,7 @@ class GreedyCache:
     def __init__(self) -> None:
         """Begin with nothing."""
         self._tables: dict[Hashable, GreedyNodeTable] = {}
-        self._scorers = RecentlyUsedCache[NodeScoring, tuple[tuple[Node, ...], NodeScorer]](
+        self._scorers = RecentlyUsedCache[NodeScoringMethod, tuple[tuple[Node, ...], NodeScorer]](
             MOST_SCORERS
         )
 
@@ -51,7 +51,7 @@ class GreedyCache:
             del self._tables[next(iter(self._tables))]
         self._tables[table.terms] = table
 
-    def scorer_of(self, scoring: NodeScoring, nodes: tuple[Node, ...]) -> NodeScorer:
+    def scorer_of(self, scoring: NodeScoringMethod, nodes: tuple[Node, ...]) -> NodeScorer:
         """Return the scorer for nodes, which a Scheduler keeps as one object while they stay."""
         known = self._scorers.get(scoring)
         if known is not None and known[0] is not nodes:

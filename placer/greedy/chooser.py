@@ -5,20 +5,23 @@ from itertools import islice
 
 from placer.greedy.bound import choose_beside_bound_pods, fits_beside_bound_pods, pool_milli_left
 from placer.greedy.burst import burst_cells
-from placer.greedy.containers import AlignedContainers, place_aligned_containers
-from placer.greedy.cores import ownable_cpus_of_core_class
+from placer.greedy.containers import AlignedContainersChoice, place_aligned_containers
+from placer.greedy.cores import ownable_cpu_count_of_core_class
 from placer.greedy.devices import pick_devices
 from placer.greedy.exclusivity import choose_exclusive_place
 from placer.greedy.in_node_affinity import choose_by_in_node_affinity
-from placer.greedy.inside import DevicesTaken, PlaceInside
-from placer.greedy.localities import core_options, without_amounts_others_wish
+from placer.greedy.inside import CandidatePlace, DevicesChosenForPod
+from placer.greedy.localities import (
+    core_choices_for_locality_wish,
+    node_without_amounts_others_prefer,
+)
 from placer.greedy.masks import cell_sets_holding
 from placer.greedy.offer import AT, BY_STRATEGY, PlacePrice, PricedChoice
 from placer.greedy.price import price_of_place
 from placer.greedy.shares import fitting_device_count
-from placer.greedy.switches import device_options
+from placer.greedy.switches import device_choices_sparing_switches
 from placer.greedy.taking import node_totals_allow
-from placer_models.alignment import CellAmounts, fewest_cells_holding
+from placer_models.alignment import CellAmounts, fewest_cell_count_for_one_resource
 from placer_models.goals import ALIGNMENT, LOCALITY_NUMA_NODES, LOCALITY_PACKAGES
 from placer_models.policy import AlignmentPolicy
 from placer_models.problem.fits import pool_milli_of_containers_by_cell
@@ -109,7 +112,7 @@ def _close(
     """Return the cheapest place found that may be on any cells, or None if there is none."""
     if not fit.by_cell:
         return _offer(node, shape, fit, everywhere)
-    view = without_amounts_others_wish(node)
+    view = node_without_amounts_others_prefer(node)
     anywhere = _offer(view, shape, fit, everywhere)
     if anywhere is None:
         # Pods under a policy took what others should have had.
@@ -148,7 +151,8 @@ def _sizes(
         yield fit.cell_limit
         return
     fewest = [
-        fewest_cells_holding([held[i] for held in amounts], want) for i, want in enumerate(need)
+        fewest_cell_count_for_one_resource([held[i] for held in amounts], want)
+        for i, want in enumerate(need)
     ]
     if None in fewest:
         return
@@ -179,7 +183,7 @@ def _amounts(node: NodeState, shape: Shape, fit: Fit, cell: int) -> CellAmounts:
     """Return what one cell holds of what the pod asks for."""
     cpus = 0
     if shape.owned_cpus:
-        cpus = sum(ownable_cpus_of_core_class(c, fit) for c in node.cores if c.cell == cell)
+        cpus = sum(ownable_cpu_count_of_core_class(c, fit) for c in node.cores if c.cell == cell)
     has = node.cells[cell]
     if fit.binds(shape) and shape.pool is not None:
         if not has.pool(shape.pool).cpus:
@@ -228,8 +232,8 @@ def _offer(node: NodeState, shape: Shape, fit: Fit, cells: tuple[int, ...]) -> P
     """Return the best place on the cells, or None if they do not have enough."""
     offers = (
         _offer_of(node, shape, fit, cells, devices, cores)
-        for devices in device_options(node, shape, fit.joint, cells)
-        for cores in core_options(node, shape, fit, cells, devices.cells)
+        for devices in device_choices_sparing_switches(node, shape, fit.joint, cells)
+        for cores in core_choices_for_locality_wish(node, shape, fit, cells, devices.cells)
     )
     return min((offer for offer in offers if offer), key=lambda offer: offer.price, default=None)
 
@@ -239,7 +243,7 @@ def _offer_of(
     shape: Shape,
     fit: Fit,
     cells: tuple[int, ...],
-    devices: DevicesTaken,
+    devices: DevicesChosenForPod,
     cores: tuple[CoreTake, ...],
 ) -> PricedChoice | None:
     """Return the best place on the cells with these devices and cores."""
@@ -267,7 +271,7 @@ def _offer_of(
         pool = ((tuple(sorted(used)), shape.pool_milli),) if used else ()
         if milli is None or not fits_beside_bound_pods(node, shape, pool):
             return None
-    price = price_of_place(PlaceInside(node, shape, fit, devices, cores, used, beside))
+    price = price_of_place(CandidatePlace(node, shape, fit, devices, cores, used, beside))
     return PricedChoice(
         price,
         Choice(
@@ -282,7 +286,7 @@ def _offer_of(
     )
 
 
-def _cells_of(node: NodeState, parts: AlignedContainers) -> set[int]:
+def _cells_of(node: NodeState, parts: AlignedContainersChoice) -> set[int]:
     """Return the cells of all that the pod holds."""
     classes = zip(node.cores, parts.cores, strict=True)
     used = {c.cell for c, take in classes if take.whole or take.threads}
@@ -296,7 +300,7 @@ def _by_container(node: NodeState, shape: Shape, fit: Fit) -> PricedChoice | Non
     if parts is None:
         return None
     cells = _cells_of(node, parts)
-    price = price_of_place(PlaceInside(node, shape, fit, parts.devices, parts.cores, cells))
+    price = price_of_place(CandidatePlace(node, shape, fit, parts.devices, parts.cores, cells))
     return PricedChoice(
         price.but({ALIGNMENT: parts.beyond}),
         Choice(

@@ -14,7 +14,12 @@ from numpy.typing import NDArray
 
 from placer.greedy.bound import pool_milli_left
 from placer_models.device import GPU, is_mig_instance
-from placer_models.goals import USABLE_SET_SIZES, Tier, strategy_of_last_tier, tiers_for
+from placer_models.goals import (
+    USABLE_SET_SIZES,
+    Tier,
+    all_tiers_most_important_first,
+    strategy_of_last_tier,
+)
 from placer_models.links.usable import usable_set_counts
 from placer_models.node_strategy import NodeStrategy, StrategyNodeLoad
 from placer_models.policy import QosClass
@@ -88,7 +93,7 @@ _MOST_LEFT, _MOST_ASKED = 2**50, 2**33
 """Limits of what is left and what is asked for, so that every sum stays within 64 bits."""
 
 
-class ShareDimension(NamedTuple):
+class DeviceShareDimension(NamedTuple):
     """A quantity of devices of which pods ask for amounts.
 
     Attributes:
@@ -154,7 +159,7 @@ class NodeColumnLayout(CachedHash):
     cut_types: frozenset[str]
     resources: range
     strategy: NodeStrategy
-    parts: tuple[ShareDimension, ...] = ()
+    parts: tuple[DeviceShareDimension, ...] = ()
     classes: int = 0
 
     __hash__ = CachedHash.__hash__
@@ -394,7 +399,9 @@ def _columns_of(
     classes: int,
 ) -> NodeColumnLayout:
     """Return the columns for some shapes and tiers, which are asked for again and again."""
-    strategy = strategy_of_last_tier(tiers_for((), tiers)) or NodeStrategy.USABLE
+    strategy = (
+        strategy_of_last_tier(all_tiers_most_important_first((), tiers)) or NodeStrategy.USABLE
+    )
     asked = {kind for shape in shapes for kind, _ in shape.devices}
     asked |= {need.type for shape in shapes for need in shape.shares}
     types = tuple(sorted(asked.union(device_types)))
@@ -407,7 +414,7 @@ def _beside_rooms(node: NodeState) -> tuple[int, ...]:
     return (*(milli - cpu for cpu, _ in rooms), *(memory - m for _, m in rooms)) or _NO_ROOMS
 
 
-def _parts_asked(shapes: Iterable[Shape]) -> tuple[ShareDimension, ...]:
+def _parts_asked(shapes: Iterable[Shape]) -> tuple[DeviceShareDimension, ...]:
     """Return the quantities of which some share asks for an amount, not only a percentage."""
     most: dict[tuple[str, str], int] = {}
     for shape in shapes:
@@ -416,12 +423,12 @@ def _parts_asked(shapes: Iterable[Shape]) -> tuple[ShareDimension, ...]:
                 key = need.type, name
                 most[key] = max(amount, most.get(key, 0))
     return tuple(
-        ShareDimension(*key, _LARGE_UNIT if amount > _LARGE else 1)
+        DeviceShareDimension(*key, _LARGE_UNIT if amount > _LARGE else 1)
         for key, amount in sorted(most.items())
     )
 
 
-def _asked(shape: Shape, part: ShareDimension) -> list[tuple[int, int]]:
+def _asked(shape: Shape, part: DeviceShareDimension) -> list[tuple[int, int]]:
     """Return (count, amount of the part on each device) of the shape's needs, rounded down."""
     return [
         (need.count, min(_MOST_ASKED, need.share.amounts.get(part.name, 0) // part.unit))
@@ -430,7 +437,7 @@ def _asked(shape: Shape, part: ShareDimension) -> list[tuple[int, int]]:
     ]
 
 
-def _left_of(node: NodeState, parts: Sequence[ShareDimension]) -> list[int]:
+def _left_of(node: NodeState, parts: Sequence[DeviceShareDimension]) -> list[int]:
     """Return what is left of each part, then the most of each on one device."""
     sums, most = [], []
     for part in parts:

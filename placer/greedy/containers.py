@@ -10,14 +10,14 @@ from operator import sub
 from typing import NamedTuple
 
 from placer.greedy.bound import fits_beside_bound_pods, pool_milli_left
-from placer.greedy.cores import NO_CORES, choose_core_class_counts, ownable_cpus_of_core_class
+from placer.greedy.cores import NO_CORES, choose_core_class_counts, ownable_cpu_count_of_core_class
 from placer.greedy.devices import pick_devices
-from placer.greedy.inside import DevicesTaken
+from placer.greedy.inside import DevicesChosenForPod
 from placer.greedy.masks import cell_sets_holding
-from placer_models.alignment import fewest_cells_holding
+from placer_models.alignment import fewest_cell_count_for_one_resource
 from placer_models.device import GPU
 from placer_models.links.best import best_device_set_among_free
-from placer_models.links.board import DeviceSet, pair_minimum, pair_sum
+from placer_models.links.board import LinkedDeviceSetCounts, pair_minimum, pair_sum
 from placer_models.policy import AlignmentPolicy
 from placer_models.problem.dimensions import Amounts
 from placer_models.problem.fits import ContainerFit, pool_milli_of_containers_by_cell
@@ -28,7 +28,7 @@ Rows = list[list[int]]
 """For each good, the amount in each cell, and last the amount in no cell."""
 
 
-class AlignedContainers(NamedTuple):
+class AlignedContainersChoice(NamedTuple):
     """A place for a pod and its containers.
 
     Attributes:
@@ -40,15 +40,17 @@ class AlignedContainers(NamedTuple):
 
     cores: tuple[CoreTake, ...]
     pinned: tuple[Amounts, ...]
-    devices: DevicesTaken
+    devices: DevicesChosenForPod
     containers: tuple[tuple[tuple[int, ...], ...], ...]
     beyond: int
 
 
-def place_aligned_containers(node: NodeState, shape: Shape, fit: Fit) -> AlignedContainers | None:
+def place_aligned_containers(
+    node: NodeState, shape: Shape, fit: Fit
+) -> AlignedContainersChoice | None:
     """Return a place in which every container keeps its policy, or None if none was found."""
     everywhere = tuple(range(len(node.cells)))
-    picked: DevicesTaken | None = None
+    picked: DevicesChosenForPod | None = None
     banks = node.banks
     # If devices depend on one another, the devices of the whole pod are picked first.
     if fit.joint or shape.scopes or any(bank.cuts or bank.board.honored for bank in banks):
@@ -70,7 +72,7 @@ def place_aligned_containers(node: NodeState, shape: Shape, fit: Fit) -> Aligned
         found = _inside(node, shape, fit, held, picked)
         if found is not None:
             cores, devices = found
-            return AlignedContainers(
+            return AlignedContainersChoice(
                 cores,
                 tuple(tuple(row[:-1]) for row in held[1 : 1 + shape.of_cells]),
                 devices,
@@ -85,7 +87,7 @@ def _supply(node: NodeState, shape: Shape, fit: Fit, free: Sequence[tuple[int, .
     cpus = [0] * (cells + 1)
     if shape.owned_cpus:
         for c in node.cores:
-            cpus[c.cell] += ownable_cpus_of_core_class(c, fit)
+            cpus[c.cell] += ownable_cpu_count_of_core_class(c, fit)
     if shape.pool is not None and fit.binds(shape):
         cpus = [*pool_milli_left(node, shape.pool), 0]
     goods = zip(*(cell.amounts for cell in node.cells), strict=True)
@@ -168,7 +170,8 @@ def _sizes(
         yield container.cell_limit
         return
     fewest = [
-        fewest_cells_holding([held[i] for held in amounts], want) for i, want in enumerate(need)
+        fewest_cell_count_for_one_resource([held[i] for held in amounts], want)
+        for i, want in enumerate(need)
     ]
     if None not in fewest:
         yield from range(max(count or 0 for count in fewest), len(amounts) + 1)
@@ -196,8 +199,8 @@ def _pour(
 
 
 def _inside(
-    node: NodeState, shape: Shape, fit: Fit, held: Rows, picked: DevicesTaken | None
-) -> tuple[tuple[CoreTake, ...], DevicesTaken] | None:
+    node: NodeState, shape: Shape, fit: Fit, held: Rows, picked: DevicesChosenForPod | None
+) -> tuple[tuple[CoreTake, ...], DevicesChosenForPod] | None:
     """Return cores and devices, as many in each cell as the pod holds there, or None."""
     cores = [NO_CORES] * len(node.cores)
     for cell, cpus in enumerate(held[0][:-1]):
@@ -211,7 +214,7 @@ def _inside(
     if picked is not None:
         return tuple(cores), picked
     counts = [(0,) * len(bank.free) for bank in node.banks]
-    gpus: DeviceSet | None = None
+    gpus: LinkedDeviceSetCounts | None = None
     wants = zip(shape.devices, held[1 + shape.of_cells :], strict=True)
     for (kind, _), places in wants:
         position = next(i for i, b in enumerate(node.banks) if b.type == kind)
@@ -231,14 +234,16 @@ def _inside(
             )
         if kind == GPU:
             taken = counts[position]
-            gpus = DeviceSet(taken, pair_minimum(bank.board, taken), pair_sum(bank.board, taken))
+            gpus = LinkedDeviceSetCounts(
+                taken, pair_minimum(bank.board, taken), pair_sum(bank.board, taken)
+            )
     used = frozenset(
         cell
         for bank, taken in zip(node.banks, counts, strict=True)
         for cell, n in zip(bank.cells, taken, strict=True)
         if n and cell is not None
     )
-    return tuple(cores), DevicesTaken(tuple(counts), gpus, used)
+    return tuple(cores), DevicesChosenForPod(tuple(counts), gpus, used)
 
 
 def _beyond(fit: Fit, parts: Sequence[Rows]) -> int:

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 
-from placer.greedy.inside import PlaceInside, TierCosts
+from placer.greedy.inside import CandidatePlace, TierCosts
 from placer_models.goals import BIND
 from placer_models.policy import BindPolicy
 from placer_models.problem.node_state import CoreClass, NodeState
@@ -20,7 +20,7 @@ def core_class_after(c: CoreClass, take: CoreTake) -> CoreClass:
     return c._replace(cores=c.cores - take.whole, taken=taken, broken=broken)
 
 
-def ownable_cpus_of_core_class(c: CoreClass, fit: Fit) -> int:
+def ownable_cpu_count_of_core_class(c: CoreClass, fit: Fit) -> int:
     """Return how many CPUs of the class a pod of the fit could own at most."""
     if not fit.bind_required:
         return c.free_threads
@@ -55,7 +55,7 @@ def choose_core_class_counts(
         return (NO_CORES,) * len(node.cores)
     classes = node.cores
     usable = [i for i, c in enumerate(classes) if c.cell in cells and (only is None or i in only)]
-    if sum(ownable_cpus_of_core_class(classes[i], fit) for i in usable) < shape.owned_cpus:
+    if sum(ownable_cpu_count_of_core_class(classes[i], fit) for i in usable) < shape.owned_cpus:
         return None
     takes: dict[int, CoreTake] | None
     if fit.bind is BindPolicy.SPREAD_BY_PCPUS:
@@ -74,14 +74,14 @@ def cells_of_cpus(node: NodeState, takes: Sequence[CoreTake]) -> set[int]:
     return {cell for cell in cells if node.cells[cell].real}
 
 
-def whole_cores_lost(node: NodeState, takes: Sequence[CoreTake]) -> int:
+def whole_core_count_lost(node: NodeState, takes: Sequence[CoreTake]) -> int:
     """Return how many fewer wholly free cores the node has than before."""
     return sum(
         _lost(c, take) for c, take in zip(node.cores, takes, strict=True) if take is not NO_CORES
     )
 
 
-def whole_cores_free(node: NodeState) -> int:
+def whole_core_count_free(node: NodeState) -> int:
     """Return how many cores of the node are free as a whole."""
     return sum(c.whole_cores for c in node.cores)
 
@@ -222,7 +222,7 @@ def _concentrated(
         want -= amount
 
 
-def _against_policy(place: PlaceInside) -> int:
+def _against_policy(place: CandidatePlace) -> int:
     """Return how many CPUs the pod owns against its bind policy, beyond what it has to."""
     shape, fit = place.shape, place.fit
     if not shape.owned_cpus or (fit.bind_required and not fit.spread_wished):

@@ -12,13 +12,13 @@ import numpy as np
 from placer.greedy.columns import (
     ROOM_MEMORY,
     ROOM_MILLI,
+    DeviceShareDimension,
     Mask,
     NodeColumnLayout,
     NodeColumnName,
     Numbers,
-    ShareDimension,
 )
-from placer.greedy.load_bound import StrategyCostBound
+from placer.greedy.load_bound import NodeStrategyCostBound
 from placer.greedy.node_rows import NodeRows
 from placer.greedy.offer import AT, BY_STRATEGY, WIDTH
 from placer.greedy.shape_bound import ShapeFitColumns, TermColumns, Wanted
@@ -45,7 +45,7 @@ _SET_SIZES: Numbers = np.array(USABLE_SET_SIZES, dtype=np.int64)[:, np.newaxis]
 """The usual set sizes, upright so that they broadcast over nodes."""
 
 
-class PlacementCostBound:
+class PodsOnOneNodeCostBound:
     """Lower bounds of what places cost for pods that come to one node together."""
 
     def __init__(self, columns: NodeColumnLayout, counts: Iterable[tuple[Wanted, int]]) -> None:
@@ -58,7 +58,7 @@ class PlacementCostBound:
         """
         counts = list(counts)
         self._shapes = [(ShapeFitColumns(columns, wanted), count) for wanted, count in counts]
-        self._loads = [StrategyCostBound(columns, fits, count) for (_, fits), count in counts]
+        self._loads = [NodeStrategyCostBound(columns, fits, count) for (_, fits), count in counts]
         pods = [(bound.shape, count) for bound, count in self._shapes]
         least: Numbers = np.zeros(columns.count, dtype=np.int64)
         most: Numbers = np.zeros(columns.count, dtype=np.int64)
@@ -268,7 +268,7 @@ def _foreseen(columns: NodeColumnLayout, shapes: Iterable[Shape]) -> list[int]:
     return [column for column in columns.spare if column not in unforeseen]
 
 
-def _takes_parts_unsaid(shape: Shape, part: ShareDimension) -> bool:
+def _takes_parts_unsaid(shape: Shape, part: DeviceShareDimension) -> bool:
     """Return whether a pod takes an unsaid amount of a quantity: by percent, or all of it."""
     return shape.whole_of(part.type) > 0 or any(
         need.type == part.type

@@ -2,30 +2,30 @@
 
 from collections.abc import Collection
 
-from placer.greedy.inside import DevicesTaken
+from placer.greedy.inside import DevicesChosenForPod
 from placer.greedy.joint import Taken, joint_device_split_excess_of_pod, pick_devices_in_scopes
 from placer.greedy.mig import (
-    banks_after,
+    banks_after_mig_instances,
+    free_usable_mig_points,
     mig_instances_overlap,
     pick_mig_instances,
-    usable_mig_points,
 )
-from placer.greedy.shares import pick_shares, share_device_counts_by_class
+from placer.greedy.shares import pick_whole_devices_and_shares, share_device_counts_by_class
 from placer_models.device import GPU
 from placer_models.goals import GPU_POINTS
 from placer_models.links.allowed import free_counts_within_scope
-from placer_models.links.board import DeviceSet, pair_minimum, pair_sum
+from placer_models.links.board import LinkedDeviceSetCounts, pair_minimum, pair_sum
 from placer_models.links.permitted import best_permitted_devices
-from placer_models.links.usable import usable_set_device_count
-from placer_models.problem.banks import DeviceBank, ShareTake
-from placer_models.problem.fits import JointFit
+from placer_models.links.usable import total_devices_in_usable_sets
+from placer_models.problem.banks import DeviceBank, DeviceChosenForShare
+from placer_models.problem.fits import JointDevicesFit
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Shape
 
 
 def pick_devices(
-    node: NodeState, shape: Shape, joint: JointFit | None, cells: Collection[int]
-) -> DevicesTaken | None:
+    node: NodeState, shape: Shape, joint: JointDevicesFit | None, cells: Collection[int]
+) -> DevicesChosenForPod | None:
     """Return devices of the cells, or of no cell, or None if there are not enough.
 
     Devices wanted side by side come first, then GPUs by their links, then the others as close
@@ -42,7 +42,7 @@ def pick_devices(
             joint,
             {bank.type: bank.board for bank in banks},
             {
-                b.type: fitting_devices_by_class_in_cells(node, shape, i, cells)
+                b.type: fitting_device_counts_in_cells(node, shape, i, cells)
                 for i, b in enumerate(banks)
             },
             dict(shape.scopes),
@@ -51,20 +51,22 @@ def pick_devices(
             return None
         together = found
     counts = [(0,) * len(bank.free) for bank in banks]
-    gpus: DeviceSet | None = None
-    shares: list[ShareTake] = []
+    gpus: LinkedDeviceSetCounts | None = None
+    shares: list[DeviceChosenForShare] = []
     used: set[int] = set()
     for position in sorted(range(len(banks)), key=lambda i: _hardness(banks[i])):
         bank = banks[position]
         want = asked.get(bank.type, 0)
         if bank.type in shared:
-            parts = pick_shares(node, shape, cells, position, together.get(bank.type))
+            parts = pick_whole_devices_and_shares(
+                node, shape, cells, position, together.get(bank.type)
+            )
             if parts is None:
                 return None
             counts[position], takes = parts
             shares += takes
         elif want:
-            free = free_devices_within(bank, cells)
+            free = free_device_counts_in_cells(bank, cells)
             if sum(free) < want:
                 return None
             picked = together.get(bank.type)
@@ -85,7 +87,7 @@ def pick_devices(
     if mig_instances_overlap(banks, tuple(counts)):
         return None
     apart = joint_device_split_excess_of_pod(joint, together) if joint else 0
-    return DevicesTaken(tuple(counts), gpus, frozenset(used), apart, tuple(sorted(shares)))
+    return DevicesChosenForPod(tuple(counts), gpus, frozenset(used), apart, tuple(sorted(shares)))
 
 
 def _pick(
@@ -122,7 +124,7 @@ def _cut(
     return min(found, key=lambda taken: _strangers(bank, taken, near), default=None)
 
 
-def _with_shares(counts: tuple[int, ...], shares: list[ShareTake]) -> tuple[int, ...]:
+def _with_shares(counts: tuple[int, ...], shares: list[DeviceChosenForShare]) -> tuple[int, ...]:
     """Return the devices of each equivalence class, counting those that give shares."""
     touched = list(counts)
     for take in shares:
@@ -130,14 +132,14 @@ def _with_shares(counts: tuple[int, ...], shares: list[ShareTake]) -> tuple[int,
     return tuple(touched)
 
 
-def fitting_devices_by_class_in_cells(
+def fitting_device_counts_in_cells(
     node: NodeState, shape: Shape, position: int, cells: Collection[int]
 ) -> tuple[int, ...]:
     """Return how many devices of each equivalence class of a bank the pod could have a part of."""
     bank = node.banks[position]
     if any(need.type == bank.type for need in shape.shares):
         return share_device_counts_by_class(node, shape, cells, position)
-    return free_devices_within(bank, cells)
+    return free_device_counts_in_cells(bank, cells)
 
 
 def _hardness(bank: DeviceBank) -> tuple[bool, int]:
@@ -145,7 +147,7 @@ def _hardness(bank: DeviceBank) -> tuple[bool, int]:
     return bank.type != GPU, -len(bank.cuts[0].covers) if bank.cuts else 0
 
 
-def free_devices_within(bank: DeviceBank, cells: Collection[int]) -> tuple[int, ...]:
+def free_device_counts_in_cells(bank: DeviceBank, cells: Collection[int]) -> tuple[int, ...]:
     """Return the free devices of each equivalence class, those of other cells left out."""
     return tuple(
         count if cell is None or cell in cells else 0
@@ -154,7 +156,9 @@ def free_devices_within(bank: DeviceBank, cells: Collection[int]) -> tuple[int, 
 
 
 def usable_device_points_lost(
-    node: NodeState, counts: tuple[tuple[int, ...], ...], shares: tuple[ShareTake, ...] = ()
+    node: NodeState,
+    counts: tuple[tuple[int, ...], ...],
+    shares: tuple[DeviceChosenForShare, ...] = (),
 ) -> int:
     """Return how many points of tier ``usable`` the node loses with these devices."""
     lost = 0
@@ -168,25 +172,29 @@ def usable_device_points_lost(
         if bank.type == GPU and (any(taken) or opened):
             gone = _with_shares(taken, opened)
             left = tuple(have - take for have, take in zip(bank.free, gone, strict=True))
-            before = usable_set_device_count(bank.board, bank.free)
-            lost += GPU_POINTS * (before - usable_set_device_count(bank.board, left))
+            before = total_devices_in_usable_sets(bank.board, bank.free)
+            lost += GPU_POINTS * (before - total_devices_in_usable_sets(bank.board, left))
     if any(bank.cuts for bank in banks):
-        lost += usable_mig_points(banks) - usable_mig_points(banks_after(banks, counts))
+        lost += free_usable_mig_points(banks) - free_usable_mig_points(
+            banks_after_mig_instances(banks, counts)
+        )
     return lost
 
 
 def usable_device_points(node: NodeState) -> int:
     """Return the points of tier ``usable`` of the node's free GPUs and instances."""
     whole = sum(
-        GPU_POINTS * usable_set_device_count(bank.board, bank.free)
+        GPU_POINTS * total_devices_in_usable_sets(bank.board, bank.free)
         for bank in node.banks
         if bank.type == GPU
     )
-    return whole + usable_mig_points(node.banks)
+    return whole + free_usable_mig_points(node.banks)
 
 
-def _selection(bank: DeviceBank, counts: tuple[int, ...]) -> DeviceSet:
-    return DeviceSet(counts, pair_minimum(bank.board, counts), pair_sum(bank.board, counts))
+def _selection(bank: DeviceBank, counts: tuple[int, ...]) -> LinkedDeviceSetCounts:
+    return LinkedDeviceSetCounts(
+        counts, pair_minimum(bank.board, counts), pair_sum(bank.board, counts)
+    )
 
 
 def _strangers(bank: DeviceBank, taken: tuple[int, ...], near: set[int]) -> int:

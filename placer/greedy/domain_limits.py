@@ -25,7 +25,7 @@ class _Domains(NamedTuple):
     asking: Numbers
 
 
-class DomainCounts:
+class GreedyDomainPodCounts:
     """How many pods are in each domain that a limit looks at."""
 
     def __init__(self, tasks: Sequence[ProblemDomainLimit], shapes: int, nodes: int) -> None:

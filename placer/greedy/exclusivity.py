@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
-from placer.greedy.cores import cells_of_cpus, ownable_cpus_of_core_class
+from placer.greedy.cores import cells_of_cpus, ownable_cpu_count_of_core_class
 from placer.greedy.offer import Chooser, PlacePrice, PricedChoice
 from placer_models.goals import SHARED_CORES, SHARED_NUMA_NODES
-from placer_models.policy import ExclusivePolicy, Strength
+from placer_models.policy import ExclusivePolicy, RequiredOrPreferred
 from placer_models.problem.node_state import Cell, CoreClass, NodeState
 from placer_models.problem.problem import Choice, CoreTake, Fit, Shape
 
@@ -67,8 +67,8 @@ def _views(node: NodeState, shape: Shape, fit: Fit) -> Iterator[NodeState]:
     yield from _sharing(node, shape, fit, barred_cores, held_cores.keys(), barred_cells)
 
 
-def _bars(held: Strength, fit: Fit) -> bool:
-    return held is Strength.REQUIRED or fit.apart_required
+def _bars(held: RequiredOrPreferred, fit: Fit) -> bool:
+    return held is RequiredOrPreferred.REQUIRED or fit.apart_required
 
 
 def _sharing(
@@ -90,7 +90,7 @@ def _sharing(
     ]
     rooms = sorted((room for room in rooms if room[0]), key=lambda room: (-room[0], room[1]))
     unheld = _without(node, held, cells)
-    have = sum(ownable_cpus_of_core_class(c, fit) for c in unheld.cores)
+    have = sum(ownable_cpu_count_of_core_class(c, fit) for c in unheld.cores)
     for count, (room, _) in enumerate(rooms, start=1):
         have += room
         if have >= shape.owned_cpus:
@@ -148,6 +148,6 @@ def with_exclusive_hold_on_cells(
     )
 
 
-def _stronger(held: Strength | None, fit: Fit) -> Strength:
-    required = fit.apart_required or held is Strength.REQUIRED
-    return Strength.REQUIRED if required else Strength.PREFERRED
+def _stronger(held: RequiredOrPreferred | None, fit: Fit) -> RequiredOrPreferred:
+    required = fit.apart_required or held is RequiredOrPreferred.REQUIRED
+    return RequiredOrPreferred.REQUIRED if required else RequiredOrPreferred.PREFERRED

@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from placer.greedy.columns import Numbers
-from placer.greedy.scorer import PodAsk, ScorerColumns
+from placer.greedy.scorer import ScorerNodeColumnsLeft, ScorerPodAsk
 from placer.greedy.shares import free_device_positions
 from placer_models.demand import WHOLE_MILLI
 from placer_models.device import GPU
 from placer_models.device_share import WHOLE_PERCENT
-from placer_models.problem.banks import DeviceBank, ShareableDevice, ShareNeed
+from placer_models.problem.banks import DeviceBank, DeviceShareNeed, ShareableDevice
 from placer_models.problem.dimensions import SHARED_POOL
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Shape
@@ -35,7 +35,7 @@ class GpuLeft(NamedTuple):
     device_index: int
 
 
-class FreeColumns:
+class FreeAmountColumns:
     """The columns of free amounts.
 
     Attributes:
@@ -51,13 +51,13 @@ class FreeColumns:
         known: dict[int, int] = {}
         of = np.array([known.setdefault(id(node), len(known)) for node in nodes], dtype=np.intp)
         each = list({id(node): node for node in nodes}.values())
-        rows = [[gpu.milli for gpu in gpus_with_amount_left(node)] for node in each]
+        rows = [[gpu.milli for gpu in gpus_with_anything_left(node)] for node in each]
         # As wide as all GPUs, whatever is left of them: a scorer remembers rows of one width.
         most = max(map(_gpus_of, each), default=0)
         gpus: Numbers = np.zeros((len(each), most), dtype=np.int64)
         for into, row in zip(gpus, rows, strict=True):
             into[: len(row)] = row
-        self.free = ScorerColumns(
+        self.free = ScorerNodeColumnsLeft(
             np.array([node.pool_milli for node in each], dtype=np.int64)[of],
             np.array([node.memory * memory_unit for node in each], dtype=np.int64)[of],
             gpus[of],
@@ -68,16 +68,16 @@ class FreeColumns:
         free = self.free
         free.cpu_milli[at] = node.pool_milli
         free.memory_bytes[at] = node.memory * self.memory_unit
-        row = [gpu.milli for gpu in gpus_with_amount_left(node)]
+        row = [gpu.milli for gpu in gpus_with_anything_left(node)]
         more = len(row) - free.gpu_milli.shape[1]
         if more > 0:  # A GPU that was not healthy has become it.
             wider: Numbers = np.pad(free.gpu_milli, ((0, 0), (0, more)))
-            self.free = free = ScorerColumns(free.cpu_milli, free.memory_bytes, wider)
+            self.free = free = ScorerNodeColumnsLeft(free.cpu_milli, free.memory_bytes, wider)
         free.gpu_milli[at, : len(row)] = row
         free.gpu_milli[at, len(row) :] = 0
 
 
-def ask_of(shape: Shape, memory_unit: int) -> PodAsk:
+def pod_ask_of_shape(shape: Shape, memory_unit: int) -> ScorerPodAsk:
     """Return what pods of a shape ask for, as scorers see it.
 
     Args:
@@ -89,7 +89,7 @@ def ask_of(shape: Shape, memory_unit: int) -> PodAsk:
     gpus = shape.count_of(GPU)
     whole = WHOLE_MILLI if shape.whole_of(GPU) else 0
     memory_bytes = shape.memory * memory_unit
-    return PodAsk(shape.amounts[SHARED_POOL], memory_bytes, gpus, max(parts, default=whole))
+    return ScorerPodAsk(shape.amounts[SHARED_POOL], memory_bytes, gpus, max(parts, default=whole))
 
 
 def state_with_one_gpu_visible(node: NodeState, position: int) -> NodeState:
@@ -103,7 +103,7 @@ def state_with_one_gpu_visible(node: NodeState, position: int) -> NodeState:
     at, bank = _gpu_bank(node)
     if bank is None:
         return node
-    only = gpus_with_amount_left(node)[position]
+    only = gpus_with_anything_left(node)[position]
     hidden = replace(
         bank,
         shareable=tuple(
@@ -134,7 +134,7 @@ def _gpus_of(node: NodeState) -> int:
     return 0 if bank is None else sum(bank.board.sizes)
 
 
-def gpus_with_amount_left(node: NodeState) -> list[GpuLeft]:
+def gpus_with_anything_left(node: NodeState) -> list[GpuLeft]:
     """Return the GPUs of which anything is left, class by class."""
     _, bank = _gpu_bank(node)
     if bank is None:
@@ -155,7 +155,7 @@ def are_all_gpu_shares_in_percent(shape: Shape) -> bool:
     return all(need.share.percent is not None for need in shape.shares if need.type == GPU)
 
 
-def _milli(need: ShareNeed) -> int:
+def _milli(need: DeviceShareNeed) -> int:
     """Return how much of a GPU a share is, in 1/1000, by its percent or else by its memory."""
     share = need.share
     percent = share.percent if share.percent is not None else share.memory_percent

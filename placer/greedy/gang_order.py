@@ -62,7 +62,7 @@ def most_value_gang_first_key(problem: Problem) -> Callable[[ProblemGang], _Sort
     return key
 
 
-def hardest_first(problem: Problem, pods: Iterable[int]) -> list[int]:
+def gang_pods_most_demanding_first(problem: Problem, pods: Iterable[int]) -> list[int]:
     """Order the pods of a gang: those that ask for the most come first."""
     pods = list(pods)
     if len(pods) == 1:

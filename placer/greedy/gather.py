@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from placer.greedy.gang_order import hardest_first
+from placer.greedy.gang_order import gang_pods_most_demanding_first
 from placer.greedy.node_strategy import usable_node_points
 from placer.greedy.node_table import GreedyNodeTable
 from placer.greedy.offer import NO_PRICE
@@ -87,7 +87,7 @@ def _in_state(
     table: GreedyNodeTable, state: int, pods: Sequence[int], minimum: int
 ) -> MembersOnOneNode | None:
     """Return the best gathering found on a node in the state."""
-    hardest = hardest_first(table.problem, pods)
+    hardest = gang_pods_most_demanding_first(table.problem, pods)
     found = _one_by_one(table, state, state, hardest)
     if len(found.members) < len(pods):
         found = min(found, _one_by_one(table, state, state, hardest[::-1]), key=_cost)

@@ -25,7 +25,7 @@ from placer_models.problem.node_state import (
     affinity_sides_of_guests,
 )
 from placer_models.problem.problem import Choice, Fit, Problem, Shape
-from placer_models.problem.tasks import InNodeAffinity, NumaOrCoreAffinityTerm
+from placer_models.problem.tasks import InNodeAffinityOfShape, NumaOrCoreAffinityTerm
 
 AffinityPlaces = frozenset[tuple[InNodeAffinityLevel, int]]
 """(level, index of a core class or cell) for places of a node."""
@@ -74,7 +74,7 @@ def choose_by_in_node_affinity(
 
 
 def _strictest_first(
-    node: NodeState, affinity: InNodeAffinity, waived: Collection[int]
+    node: NodeState, affinity: InNodeAffinityOfShape, waived: Collection[int]
 ) -> Iterator[Bars]:
     """Yield what keeps the pod off places: with all wishes kept, then with fewer."""
     required = [term for i, term in enumerate(affinity.terms) if term.required and i not in waived]
@@ -92,12 +92,14 @@ def _guests_by_place(node: NodeState) -> Iterator[tuple[InNodeAffinityLevel, _Gu
     yield from ((InNodeAffinityLevel.CORE, c.guests) for c in node.cores)
 
 
-def _pairs(affinity: InNodeAffinity, level: InNodeAffinityLevel, guests: _Guests) -> int:
+def _pairs(affinity: InNodeAffinityOfShape, level: InNodeAffinityLevel, guests: _Guests) -> int:
     """Return the weight of the wishes to be apart that are lost if the pod joins these guests."""
     return sum(affinity.pairs_with(side, level) for side, _ in guests)
 
 
-def _bars(affinity: InNodeAffinity, terms: Sequence[NumaOrCoreAffinityTerm], crowd: int) -> Bars:
+def _bars(
+    affinity: InNodeAffinityOfShape, terms: Sequence[NumaOrCoreAffinityTerm], crowd: int
+) -> Bars:
     def bars(level: InNodeAffinityLevel, guests: _Guests) -> bool:
         sides = affinity_sides_of_guests(guests)
         return (
@@ -126,7 +128,7 @@ def _without(node: NodeState, bars: Bars) -> NodeState:
     )
 
 
-def _lost(node: NodeState, affinity: InNodeAffinity, choice: Choice) -> int:
+def _lost(node: NodeState, affinity: InNodeAffinityOfShape, choice: Choice) -> int:
     """Return what the place loses in tier affinity: wishes for company, and pairs too near."""
     lost = 0
     for level in (InNodeAffinityLevel.NUMA, InNodeAffinityLevel.CORE):
@@ -193,7 +195,7 @@ def cells_with_guest(
     )
 
 
-class InNodeAffinityFirsts:
+class InNodeAffinityFirstPods:
     """The pods that may be, or are, the first of their kind; only terms inside nodes count."""
 
     def __init__(self, problem: Problem) -> None:

@@ -4,13 +4,13 @@ from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
 from placer_models.goals import Tier
-from placer_models.links.board import DeviceSet
-from placer_models.problem.banks import ShareTake
+from placer_models.links.board import LinkedDeviceSetCounts
+from placer_models.problem.banks import DeviceChosenForShare
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import CoreTake, Fit, Shape
 
 
-class DevicesTaken(NamedTuple):
+class DevicesChosenForPod(NamedTuple):
     """Devices for one pod.
 
     Attributes:
@@ -23,13 +23,13 @@ class DevicesTaken(NamedTuple):
     """
 
     counts: tuple[tuple[int, ...], ...]
-    gpus: DeviceSet | None
+    gpus: LinkedDeviceSetCounts | None
     cells: frozenset[int]
     apart: int = 0
-    shares: tuple[ShareTake, ...] = ()
+    shares: tuple[DeviceChosenForShare, ...] = ()
 
 
-class PlaceInside(NamedTuple):
+class CandidatePlace(NamedTuple):
     """What a pod would take of a node.
 
     Attributes:
@@ -47,13 +47,13 @@ class PlaceInside(NamedTuple):
     node: NodeState
     shape: Shape
     fit: Fit
-    devices: DevicesTaken
+    devices: DevicesChosenForPod
     cores: tuple[CoreTake, ...]
     cells: Collection[int]
     beside_pool: int = 0
 
 
-PlaceCost = Callable[[PlaceInside], int]
+PlaceCost = Callable[[CandidatePlace], int]
 """Returns what a place costs in a tier, or in the tiers of a strategy together."""
 
 TierCosts = Mapping[Tier, PlaceCost]

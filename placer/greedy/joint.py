@@ -6,7 +6,7 @@ from itertools import chain, product
 
 from placer.greedy.inside import TierCosts
 from placer.greedy.masks import cell_sets_holding
-from placer_models.alignment import fewest_cells
+from placer_models.alignment import fewest_cell_count_for_all_resources
 from placer_models.device import GPU
 from placer_models.goals import JOINT
 from placer_models.links.allowed import (
@@ -17,8 +17,8 @@ from placer_models.links.allowed import (
 )
 from placer_models.links.board import LinkedDeviceClasses
 from placer_models.links.permitted import best_permitted_devices
-from placer_models.policy import DeviceScope
-from placer_models.problem.fits import JointFit
+from placer_models.policy import SameTypeDevicesScope
+from placer_models.problem.fits import JointDevicesFit
 
 MOST_LOOKED_AT = 2_000
 """How many sets of the leading type are looked through for one pod, at most."""
@@ -34,7 +34,7 @@ Taken = Mapping[str, _Counts]
 
 
 def pick_joint_devices(
-    wish: JointFit, boards: Mapping[str, LinkedDeviceClasses], free: Mapping[str, _Counts]
+    wish: JointDevicesFit, boards: Mapping[str, LinkedDeviceClasses], free: Mapping[str, _Counts]
 ) -> Taken | None:
     """Return devices of all types of the wish, or None if no permitted ones were found.
 
@@ -68,10 +68,10 @@ def pick_joint_devices(
 
 
 def pick_devices_in_scopes(
-    wish: JointFit,
+    wish: JointDevicesFit,
     boards: Mapping[str, LinkedDeviceClasses],
     free: Mapping[str, _Counts],
-    scopes: Mapping[str, DeviceScope],
+    scopes: Mapping[str, SameTypeDevicesScope],
 ) -> Taken | None:
     """Return the same with each type within its scope, after trying all choices of places.
 
@@ -85,7 +85,7 @@ def pick_devices_in_scopes(
     options = [
         list(
             free_counts_within_scope(
-                boards[kind], size, free[kind], scopes.get(kind, DeviceScope.NODE)
+                boards[kind], size, free[kind], scopes.get(kind, SameTypeDevicesScope.NODE)
             )
         )
         for kind, size in wish.types
@@ -101,7 +101,7 @@ def pick_devices_in_scopes(
     return best and best[1]
 
 
-def joint_device_split_excess_of_pod(wish: JointFit, taken: Taken) -> int:
+def joint_device_split_excess_of_pod(wish: JointDevicesFit, taken: Taken) -> int:
     """Return what tier ``joint`` counts, which is 0 if the wish is required."""
     if wish.beside:
         return 0
@@ -109,7 +109,7 @@ def joint_device_split_excess_of_pod(wish: JointFit, taken: Taken) -> int:
     return nowhere + sum(len(types) < len(wish.types) for types in given.values())
 
 
-def _within_reach(wish: JointFit, free: Taken) -> Taken:
+def _within_reach(wish: JointDevicesFit, free: Taken) -> Taken:
     """Return what is free without the devices that no choice can have: they would be alone."""
     left = dict(free)
     while True:
@@ -127,7 +127,7 @@ def _within_reach(wish: JointFit, free: Taken) -> Taken:
             return left
 
 
-def _enough(wish: JointFit, free: Taken) -> bool:
+def _enough(wish: JointDevicesFit, free: Taken) -> bool:
     """Return whether a choice may exist: exactly, if every group has to give all types."""
     counted = [i for i in range(len(wish.types)) if i not in wish.each]
     need = tuple(wish.types[i][1] for i in counted)
@@ -136,11 +136,13 @@ def _enough(wish: JointFit, free: Taken) -> bool:
     if len(wish.beside) < 2 * (len(wish.types) - 1):
         return True
     held = _by_group(wish, free).values()
-    fewest = fewest_cells([tuple(of_group[i] for i in counted) for of_group in held], need)
+    fewest = fewest_cell_count_for_all_resources(
+        [tuple(of_group[i] for i in counted) for of_group in held], need
+    )
     return fewest is not None and fewest <= min(need)
 
 
-def _by_group(wish: JointFit, free: Taken) -> dict[int, list[int]]:
+def _by_group(wish: JointDevicesFit, free: Taken) -> dict[int, list[int]]:
     """Return group -> how many devices of each type are free there."""
     held: defaultdict[int, list[int]] = defaultdict(lambda: [0] * len(wish.types))
     for i, ((kind, _), groups) in enumerate(zip(wish.types, wish.groups, strict=True)):
@@ -150,7 +152,7 @@ def _by_group(wish: JointFit, free: Taken) -> dict[int, list[int]]:
     return held
 
 
-def _allowed(wish: JointFit, taken: Taken) -> bool:
+def _allowed(wish: JointDevicesFit, taken: Taken) -> bool:
     given, nowhere = _given(wish, taken)
     if not wish.beside:
         return True
@@ -159,7 +161,7 @@ def _allowed(wish: JointFit, taken: Taken) -> bool:
     )
 
 
-def _given(wish: JointFit, taken: Taken) -> tuple[dict[int, set[int]], int]:
+def _given(wish: JointDevicesFit, taken: Taken) -> tuple[dict[int, set[int]], int]:
     """Return group -> indices of the types that it gives; then how many are in no group."""
     given: defaultdict[int, set[int]] = defaultdict(set)
     nowhere = 0
@@ -173,7 +175,7 @@ def _given(wish: JointFit, taken: Taken) -> tuple[dict[int, set[int]], int]:
 
 
 def _sets(
-    wish: JointFit, lead: int, board: LinkedDeviceClasses, free: Mapping[str, _Counts]
+    wish: JointDevicesFit, lead: int, board: LinkedDeviceClasses, free: Mapping[str, _Counts]
 ) -> Iterator[_Counts]:
     """Yield sets of the leading type, the likeliest first."""
     kind, size = wish.types[lead]
@@ -191,7 +193,7 @@ def _sets(
 
 
 def _by_groups(
-    wish: JointFit, lead: int, board: LinkedDeviceClasses, free: Mapping[str, _Counts]
+    wish: JointDevicesFit, lead: int, board: LinkedDeviceClasses, free: Mapping[str, _Counts]
 ) -> Iterator[_Counts]:
     """Yield sets out of few groups that hold all types, without looking at every set."""
     held = _by_group(wish, free)
@@ -213,7 +215,7 @@ def _by_groups(
 
 
 def _followed(
-    wish: JointFit, lead: int, counts: _Counts, free: Mapping[str, _Counts]
+    wish: JointDevicesFit, lead: int, counts: _Counts, free: Mapping[str, _Counts]
 ) -> Taken | None:
     """Return the set of the leading type with sets of the others, as near as can be, or None."""
     taken = {wish.types[lead][0]: counts}

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from placer.greedy.columns import Indices, Mask
-from placer.greedy.gang_order import hardest_first
+from placer.greedy.gang_order import gang_pods_most_demanding_first
 from placer.greedy.node_table import GreedyNodeTable
 from placer.greedy.offer import AT, NO_PRICE, PlacePrice
 from placer_models.goals import AFTER_PLACED, GATHERING
-from placer_models.network import LevelRuleKind
+from placer_models.network import GangNetworkLevelRuleKind
 from placer_models.problem.problem import Choice
 from placer_models.problem.tasks import ProblemGang, ProblemLevelRule
 
@@ -29,7 +29,7 @@ DEARER = sum(tier in AT for tier in AFTER_PLACED[: AFTER_PLACED.index(GATHERING)
 _Places = list[tuple[int, Choice]]
 
 
-def place_at_levels(table: GreedyNodeTable, gang: ProblemGang, most: int) -> bool:
+def place_gang_by_network_levels(table: GreedyNodeTable, gang: ProblemGang, most: int) -> bool:
     """Place members of a gang, none of which is placed yet.
 
     Returns:
@@ -58,7 +58,7 @@ def place_at_levels(table: GreedyNodeTable, gang: ProblemGang, most: int) -> boo
     return True
 
 
-def nodes_for_next_member(table: GreedyNodeTable, gang: ProblemGang) -> Mask:
+def node_mask_for_next_gang_member(table: GreedyNodeTable, gang: ProblemGang) -> Mask:
     """Return which nodes may take one more member, given those already placed."""
     nodes = _nodes_of(table, gang)
     mask = np.ones(len(table.problem.nodes), dtype=np.bool_)
@@ -75,12 +75,12 @@ def _open(table: GreedyNodeTable, task: ProblemLevelRule, nodes: Sequence[int]) 
     domains = table.domains(task.level)
     taken = domains[list(nodes)]
     match task.grouping:
-        case LevelRuleKind.GATHER:
+        case GangNetworkLevelRuleKind.GATHER:
             return domains == taken[0] if len(taken) else np.ones(len(domains), dtype=np.bool_)
-        case LevelRuleKind.SPREAD:
+        case GangNetworkLevelRuleKind.SPREAD:
             counts = np.bincount(taken, minlength=int(domains.max(initial=0)) + 1)
             return counts[domains] < task.count
-        case LevelRuleKind.MULTIPLES:
+        case GangNetworkLevelRuleKind.MULTIPLES:
             # What is left over is taken back when a domain is full.
             return np.ones(len(domains), dtype=np.bool_)
 
@@ -102,7 +102,7 @@ class _Filling:
     prices: dict[int, PlacePrice] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.pods = hardest_first(self.table.problem, self.gang.pods)
+        self.pods = gang_pods_most_demanding_first(self.table.problem, self.gang.pods)
 
     def stages(self) -> Iterator[list[Indices]]:
         """Yield the regions to try: with all wishes to gather kept, then with fewer."""
@@ -115,7 +115,7 @@ class _Filling:
         must: list[Sequence[int]] = [range(len(problem.nodes))] if self.gang.gathered else []
         wish: list[Sequence[int]] = []
         for task in self.gang.levels:
-            if task.grouping is LevelRuleKind.GATHER:
+            if task.grouping is GangNetworkLevelRuleKind.GATHER:
                 (must if task.required else wish).append(problem.domains[task.level])
         wish.sort(key=lambda domains: len(set(domains)))
         for kept in range(len(wish), -1, -1):
@@ -127,8 +127,8 @@ class _Filling:
         tasks = [
             task
             for task in self.gang.levels
-            if task.grouping is LevelRuleKind.MULTIPLES
-            or (task.grouping is LevelRuleKind.GATHER and not task.required)
+            if task.grouping is GangNetworkLevelRuleKind.MULTIPLES
+            or (task.grouping is GangNetworkLevelRuleKind.GATHER and not task.required)
         ]
         tasks.sort(key=lambda task: len(set(problem.domains[task.level])))
         self._fill(nodes, tasks, self.table.mark())
@@ -202,7 +202,7 @@ class _Filling:
                 continue
             if len(_nodes_of(self.table, self.gang)) >= self.most:
                 return
-            choice = self._find(pod, here & nodes_for_next_member(self.table, self.gang))
+            choice = self._find(pod, here & node_mask_for_next_gang_member(self.table, self.gang))
             if choice is None:
                 hopeless.add(shape)
                 continue
@@ -216,14 +216,14 @@ class _Filling:
         wished = mask
         nodes = _nodes_of(self.table, self.gang)
         for task in self.gang.levels:
-            if task.grouping is LevelRuleKind.SPREAD and not task.required:
+            if task.grouping is GangNetworkLevelRuleKind.SPREAD and not task.required:
                 wished = wished & _open(self.table, task, nodes)
         found = self.table.find(pod, wished)
         return found if found is not None or wished is mask else self.table.find(pod, mask)
 
     def _trim(self, tasks: Sequence[ProblemLevelRule], mark: int) -> None:
         """Take back the members left over from multiples in each domain, the last ones first."""
-        tasks = [task for task in tasks if task.grouping is LevelRuleKind.MULTIPLES]
+        tasks = [task for task in tasks if task.grouping is GangNetworkLevelRuleKind.MULTIPLES]
         kept = placed = self.table.since(mark)
         before = None
         while before != len(kept):
@@ -242,7 +242,7 @@ class _Filling:
             if task.required or not nodes:
                 continue
             counts = np.bincount(self.table.domains(task.level)[list(nodes)])
-            if task.grouping is LevelRuleKind.GATHER:
+            if task.grouping is GangNetworkLevelRuleKind.GATHER:
                 short += int((counts > 0).sum()) - 1
             else:
                 short += int(np.maximum(counts - task.count, 0).sum())

@@ -1,12 +1,12 @@
 """Links between the GPUs of a pod, and partitions that they should be (D10)."""
 
-from placer.greedy.inside import PlaceInside, TierCosts
+from placer.greedy.inside import CandidatePlace, TierCosts
 from placer_models.device import GPU
 from placer_models.goals import PARTITIONS, POD_PAIR_MINIMUM, POD_PAIR_SUM
 from placer_models.links.allowed import is_set_in_partition_table
 
 
-def _outside_partitions(place: PlaceInside) -> int:
+def _outside_partitions(place: CandidatePlace) -> int:
     """Return 1 if the GPUs should be a partition and are not, else 0."""
     gpus = place.devices.gpus
     return sum(
@@ -18,7 +18,7 @@ def _outside_partitions(place: PlaceInside) -> int:
     )
 
 
-def _pair_minimum_short(place: PlaceInside) -> int:
+def _pair_minimum_short(place: CandidatePlace) -> int:
     """Return how far the slowest pair of GPUs is short of the best, in 0.01 GB/s."""
     gpus = place.devices.gpus
     if gpus is None or sum(gpus.counts) < 2:
@@ -26,7 +26,7 @@ def _pair_minimum_short(place: PlaceInside) -> int:
     return place.shape.best_pair_minimum - gpus.pair_minimum
 
 
-def _pair_sum_short(place: PlaceInside) -> int:
+def _pair_sum_short(place: CandidatePlace) -> int:
     """Return how far the sum over pairs of GPUs is short of the best, in 0.01 GB/s."""
     gpus = place.devices.gpus
     if gpus is None or sum(gpus.counts) < 2:

@@ -23,7 +23,7 @@ _SURE = 1e-6
 """By how much a sum of shares in millionths may be off; relative to numbers beyond a million."""
 
 
-class StrategyCostBound:
+class NodeStrategyCostBound:
     """What a strategy counts for pods of one shape, on every node."""
 
     def __init__(self, columns: NodeColumnLayout, fits: Sequence[Fit | None], count: int) -> None:

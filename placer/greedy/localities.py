@@ -4,16 +4,16 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from placer.greedy.cores import NO_CORES, choose_core_class_counts, ownable_cpus_of_core_class
-from placer.greedy.inside import PlaceInside, TierCosts
-from placer.greedy.numa_strategy import core_choices_by_strategy
+from placer.greedy.cores import NO_CORES, choose_core_class_counts, ownable_cpu_count_of_core_class
+from placer.greedy.inside import CandidatePlace, TierCosts
+from placer.greedy.numa_strategy import core_choices_for_numa_strategy
 from placer_models.goals import CACHES, LOCALITY_NUMA_NODES, LOCALITY_PACKAGES, PACKAGES
 from placer_models.problem.dimensions import amounts_left
 from placer_models.problem.node_state import CoreClass, NodeState
 from placer_models.problem.problem import CoreTake, Fit, Shape
 
 
-def core_options(
+def core_choices_for_locality_wish(
     node: NodeState, shape: Shape, fit: Fit, cells: Collection[int], near: Collection[int]
 ) -> Iterator[tuple[CoreTake, ...]]:
     """Yield choices of cores worth comparing, which is one for a pod without such a wish.
@@ -28,12 +28,12 @@ def core_options(
     yield plain
     if not shape.owned_cpus:
         return
-    yield from core_choices_by_strategy(node, shape, fit, cells, near)
+    yield from core_choices_for_numa_strategy(node, shape, fit, cells, near)
     packages = [c.package for c in node.cores]
     caches = [c.cache for c in node.cores]
     for strict in (replace(fit, bind_required=True), fit):
         rooms = {
-            i: ownable_cpus_of_core_class(c, strict)
+            i: ownable_cpu_count_of_core_class(c, strict)
             for i, c in enumerate(node.cores)
             if c.cell in cells
         }
@@ -51,7 +51,7 @@ def core_options(
                 yield found
 
 
-def without_amounts_others_wish(node: NodeState) -> NodeState:
+def node_without_amounts_others_prefer(node: NodeState) -> NodeState:
     """Return the node without the amounts that other pods had better have of its cells."""
     if not node.near:
         return node
@@ -80,25 +80,25 @@ def _in_fewest(rooms: dict[int, int], keys: Sequence[int | None], want: int) -> 
     return [i for i in rooms if keys[i] in chosen]
 
 
-def _packages_beyond(place: PlaceInside) -> int:
+def _packages_beyond(place: CandidatePlace) -> int:
     """Return how many packages the CPUs are of beyond the fewest; 0 without a wish."""
     fewest = place.fit.fewest_packages
     return 0 if fewest is None else len({c.package for c in _touched(place)}) - fewest
 
 
-def _caches_beyond(place: PlaceInside) -> int:
+def _caches_beyond(place: CandidatePlace) -> int:
     """Return how many caches the CPUs are of beyond the fewest; 0 without a wish."""
     fewest = place.fit.fewest_caches
     return 0 if fewest is None else len({c.cache for c in _touched(place)}) - fewest
 
 
-def _touched(place: PlaceInside) -> Iterator[CoreClass]:
+def _touched(place: CandidatePlace) -> Iterator[CoreClass]:
     """Yield the core classes that the pod has CPUs of."""
     classes = zip(place.node.cores, place.cores, strict=True)
     return (c for c, take in classes if take.whole or take.threads)
 
 
-def _numa_nodes_beyond(place: PlaceInside) -> int:
+def _numa_nodes_beyond(place: CandidatePlace) -> int:
     """Return how many cells are used beyond the fewest; 0 if locality does not count them."""
     locality = place.fit.locality
     if locality is None or locality.cells is None:
@@ -106,7 +106,7 @@ def _numa_nodes_beyond(place: PlaceInside) -> int:
     return len(place.cells) - locality.cells + place.beside_pool
 
 
-def _all_packages_beyond(place: PlaceInside) -> int:
+def _all_packages_beyond(place: CandidatePlace) -> int:
     """Return how many packages the pod has anything in, beyond the fewest."""
     node, locality = place.node, place.fit.locality
     if locality is None or locality.packages is None:

@@ -35,13 +35,13 @@ def pick_mig_instances(
     bank = banks[position]
     used = set(near)
     for _ in range(want):
-        left = banks_after(banks, counts)[position].free
+        left = banks_after_mig_instances(banks, counts)[position].free
         options = []
         for i, (free, may) in enumerate(zip(left, room, strict=True)):
             if free and may:
                 one = tuple(int(j == i) for j in range(len(room)))
                 trial = (*counts[:position], _plus(counts[position], one), *counts[position + 1 :])
-                lost = -usable_mig_points(banks_after(banks, trial))
+                lost = -free_usable_mig_points(banks_after_mig_instances(banks, trial))
                 options.append((bank.cells[i] not in used, lost, bank.cuts[i].gpu, i, trial))
         if not options:
             return None
@@ -52,7 +52,9 @@ def pick_mig_instances(
     return counts
 
 
-def banks_after(banks: tuple[DeviceBank, ...], taken: _Counts) -> tuple[DeviceBank, ...]:
+def banks_after_mig_instances(
+    banks: tuple[DeviceBank, ...], taken: _Counts
+) -> tuple[DeviceBank, ...]:
     """Return what is left of banks: without MIG instances that overlap those taken."""
     gone = {
         (cut.gpu, part)
@@ -93,7 +95,7 @@ def mig_instances_overlap(banks: tuple[DeviceBank, ...], counts: _Counts) -> boo
     return len(set(taken)) < len(taken)
 
 
-def usable_mig_points(banks: tuple[DeviceBank, ...]) -> int:
+def free_usable_mig_points(banks: tuple[DeviceBank, ...]) -> int:
     """Return the usable points of the instances that could still be made."""
     return sum(
         cut.points * count

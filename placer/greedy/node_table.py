@@ -8,14 +8,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from placer.greedy.affinity import AffinityCounts
+from placer.greedy.affinity import GreedyShapeCountsByNode
 from placer.greedy.chooser import choose_keeping_rules_of_others
 from placer.greedy.columns import Indices, Mask, NodeColumnLayout, Numbers
-from placer.greedy.cost_bound import PlacementCostBound
+from placer.greedy.cost_bound import PodsOnOneNodeCostBound
 from placer.greedy.free_nodes import state_with_one_gpu_visible
 from placer.greedy.node_rows import LargestSpareByColumn, NodeRows, first_node_of_each_code
 from placer.greedy.offer import BY_STRATEGY
-from placer.greedy.ranking import FEW, Ranking, StateBid
+from placer.greedy.ranking import FEW, NodeStateBid, ShapeNodeRanking
 from placer.greedy.scored_nodes import NodeTableScorer
 from placer.greedy.scorer import ANY_GPU, NodeScorer
 from placer.greedy.states import NodeStateTable
@@ -83,11 +83,11 @@ class GreedyNodeTable:
         self._demands: dict[tuple[Shape, Fits, tuple[Shape, ...]], int] = {}
         self._demands_of: RecentlyUsedCache[tuple[int, ...], tuple[object, list[int]]]
         self._demands_of = RecentlyUsedCache(MOST_RANKINGS)
-        self._bounds: dict[tuple[tuple[int, int], ...], PlacementCostBound] = {}
-        self._bids: dict[tuple[int, int, frozenset[int], int], StateBid | None] = {}
+        self._bounds: dict[tuple[tuple[int, int], ...], PodsOnOneNodeCostBound] = {}
+        self._bids: dict[tuple[int, int, frozenset[int], int], NodeStateBid | None] = {}
         self._spares: dict[int, int] = {}
         of_few = min(MOST_RANKINGS_OF_FEW, MOST_RANKED // max(1, len(self._states)))
-        self._rankings = RecentlyUsedCache[tuple[int, frozenset[int]], Ranking](
+        self._rankings = RecentlyUsedCache[tuple[int, frozenset[int]], ShapeNodeRanking](
             max(MOST_RANKINGS, of_few)
         )
         self._scored: NodeTableScorer | None = None
@@ -161,7 +161,7 @@ class GreedyNodeTable:
     def _take_up(self, problem: Problem) -> None:
         self.problem = problem
         self._left_by.clear()
-        self.affinity = AffinityCounts(problem) if problem.affinity.barred else None
+        self.affinity = GreedyShapeCountsByNode(problem) if problem.affinity.barred else None
         self._domains = [np.array(level, dtype=np.intp) for level in problem.domains]
         # Batches of equal requirements have the same objects, kept here so that ids stay theirs.
         wanted = problem.shapes, problem.fits, problem.on_kinds
@@ -244,7 +244,7 @@ class GreedyNodeTable:
             self._left_by[pod, state] = choice, bid.state
         return choice
 
-    def bid(self, shape: int, state: int, gpu: int = ANY_GPU) -> StateBid | None:
+    def bid(self, shape: int, state: int, gpu: int = ANY_GPU) -> NodeStateBid | None:
         """Return what a node in the state offers to a pod of the shape, or None if nothing.
 
         Args:
@@ -269,7 +269,7 @@ class GreedyNodeTable:
             left = replace(left, load=before.load.with_pod(fit.ask))
         return self.number(left)
 
-    def next_state(self, shape: int, state: int, bid: StateBid) -> int:
+    def next_state(self, shape: int, state: int, bid: NodeStateBid) -> int:
         """Return the state that a bid leaves to pods that come to the node with its pod."""
         return self.leaves(shape, state, bid.choice) if bid.choice.near else bid.state
 
@@ -345,7 +345,7 @@ class GreedyNodeTable:
         """Return the terms that the first pod of its kind need not keep, by position."""
         return _NOTHING if self.affinity is None else self.affinity.waived(shape)
 
-    def _bid(self, shape: int, state: int, waived: frozenset[int], gpu: int) -> StateBid | None:
+    def _bid(self, shape: int, state: int, waived: frozenset[int], gpu: int) -> NodeStateBid | None:
         node = self.left(state)
         fit = self.problem.fits[shape][node.kind]
         if fit is None:
@@ -361,9 +361,9 @@ class GreedyNodeTable:
             return None
         choice = offer.choice
         left = self.leaves(shape, state, replace(choice, near=()) if choice.near else choice)
-        return StateBid(offer.price, choice, left)
+        return NodeStateBid(offer.price, choice, left)
 
-    def _bound(self, shapes: Sequence[int]) -> PlacementCostBound:
+    def _bound(self, shapes: Sequence[int]) -> PodsOnOneNodeCostBound:
         key: tuple[tuple[int, int], ...] = ((self._demand_of[shapes[0]], 1),)
         if len(shapes) > 1:
             key = tuple(sorted(Counter(self._demand_of[shape] for shape in shapes).items()))
@@ -371,10 +371,10 @@ class GreedyNodeTable:
             shape_of = {self._demand_of[shape]: shape for shape in shapes}
             wanted = list(zip(self.problem.shapes, self.problem.fits, strict=True))
             counts = [(wanted[shape_of[demand]], count) for demand, count in key]
-            self._bounds[key] = PlacementCostBound(self._columns, counts)
+            self._bounds[key] = PodsOnOneNodeCostBound(self._columns, counts)
         return self._bounds[key]
 
-    def _ranking(self, shape: int) -> Ranking:
+    def _ranking(self, shape: int) -> ShapeNodeRanking:
         key = (self._demand_of[shape], self._waived(shape))
         epoch = None if self._scored is None else self._scored.epoch
         if key in self._rankings and self._rankings[key].epoch != epoch:
@@ -389,14 +389,14 @@ class GreedyNodeTable:
             ranking.seen = len(self._changed)
         return ranking
 
-    def _ranked(self, shape: int, epoch: Hashable) -> Ranking:
+    def _ranked(self, shape: int, epoch: Hashable) -> ShapeNodeRanking:
         """Return a new ranking of all nodes for a shape."""
-        ranking = Ranking(len(self._states), epoch)
+        ranking = ShapeNodeRanking(len(self._states), epoch)
         self._expect_all(shape, ranking)
         ranking.seen = len(self._changed)
         return ranking
 
-    def _put_known(self, shape: int, ranking: Ranking, node: int) -> bool:
+    def _put_known(self, shape: int, ranking: ShapeNodeRanking, node: int) -> bool:
         """Write down what a place on the node costs if that is known of its state."""
         state = self.state(node)
         key = (self._demand_of[shape], state, self._waived(shape), ANY_GPU)
@@ -408,7 +408,7 @@ class GreedyNodeTable:
         ranking.put(at, bid and (*bid.price, self.spare(bid.state)))
         return True
 
-    def _expect_all(self, shape: int, ranking: Ranking) -> None:
+    def _expect_all(self, shape: int, ranking: ShapeNodeRanking) -> None:
         """Let a new ranking know what all nodes offer at best; those that are alike count once."""
         codes, kinds = self._states, None if self._scored is None else self._scored.kinds
         if self._scored is not None and kinds is None:
@@ -420,7 +420,9 @@ class GreedyNodeTable:
         nodes, of = first_node_of_each_code(codes)
         ranking.expect_alike(of, *self._offers(shape, nodes, self._rows.at(nodes)))
 
-    def _expect(self, shape: int, ranking: Ranking, nodes: Indices, rows: NodeRows) -> None:
+    def _expect(
+        self, shape: int, ranking: ShapeNodeRanking, nodes: Indices, rows: NodeRows
+    ) -> None:
         """Let the ranking know what nodes offer at best, going by their rows."""
         fits, costs, gpus = self._offers(shape, nodes, rows)
         if gpus is not None:
@@ -442,7 +444,9 @@ class GreedyNodeTable:
         costs[-1] = 0
         return fits, costs, gpus
 
-    def _best(self, shape: int, ranking: Ranking, allowed: NDArray[np.bool_] | None) -> int | None:
+    def _best(
+        self, shape: int, ranking: ShapeNodeRanking, allowed: NDArray[np.bool_] | None
+    ) -> int | None:
         """Return the cheapest node, or None, after looking into nodes until the first is sure."""
         while (node := ranking.first(allowed)) is not None and not ranking.is_sure(node):
             state = self.state(node)

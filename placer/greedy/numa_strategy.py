@@ -6,8 +6,8 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import assert_never
 
-from placer.greedy.cores import NO_CORES, choose_core_class_counts, ownable_cpus_of_core_class
-from placer.greedy.inside import PlaceInside, TierCosts
+from placer.greedy.cores import NO_CORES, choose_core_class_counts, ownable_cpu_count_of_core_class
+from placer.greedy.inside import CandidatePlace, TierCosts
 from placer_models.goals import NUMA_STRATEGY
 from placer_models.policy import NumaStrategy
 from placer_models.problem.node_state import NodeState
@@ -18,7 +18,7 @@ MOST_CELLS = 16
 """How many cells are tried for a pod: of the roomiest, and again of the tightest."""
 
 
-def _against_strategy(place: PlaceInside) -> int:
+def _against_strategy(place: CandidatePlace) -> int:
     """Return what a place adds to the tier ``numa-strategy``."""
     node, shape, fit = place.node, place.shape, place.fit
     chosen = node.strategy
@@ -51,7 +51,7 @@ def _against_strategy(place: PlaceInside) -> int:
             assert_never(never)
 
 
-def core_choices_by_strategy(
+def core_choices_for_numa_strategy(
     node: NodeState, shape: Shape, fit: Fit, cells: Collection[int], near: Collection[int]
 ) -> Iterator[tuple[CoreTake, ...]]:
     """Yield choices of cores that follow the node's strategy, if it has one.
@@ -66,7 +66,7 @@ def core_choices_by_strategy(
         rooms: Counter[int] = Counter()
         for c in node.cores:
             if c.cell in cells:
-                rooms[c.cell] += ownable_cpus_of_core_class(c, strict)
+                rooms[c.cell] += ownable_cpu_count_of_core_class(c, strict)
         roomy = sorted(+rooms, key=lambda cell: (-rooms[cell], cell))
         if chosen.strategy is NumaStrategy.DISTRIBUTE_EVENLY:
             yield from _even(node, shape, strict, near, roomy)

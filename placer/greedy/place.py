@@ -6,24 +6,24 @@ from collections.abc import Iterator, Sequence
 from placer.greedy.cache import GreedyCache
 from placer.greedy.gang_order import (
     Order,
-    hardest_first,
+    gang_pods_most_demanding_first,
     largest_gang_first_key,
     most_value_gang_first_key,
 )
 from placer.greedy.gather import gather_on_one_node
-from placer.greedy.levels import nodes_for_next_member, place_at_levels
+from placer.greedy.levels import node_mask_for_next_gang_member, place_gang_by_network_levels
 from placer.greedy.node_table import GreedyNodeTable
 from placer.greedy.scorer import NodeScorer
 from placer.state.out_of_time import Stop
 from placer_models.goals import MEMBER_ABOVE_POINTS, MEMBER_OF_MINIMUM_POINTS
-from placer_models.network import LevelRuleKind
+from placer_models.network import GangNetworkLevelRuleKind
 from placer_models.problem.problem import Choice, Choices, Problem
 from placer_models.problem.tasks import ProblemGang
 from placer_models.records import record
 
 
 @record(frozen=True, slots=True)
-class GangsPlacedTogether:
+class GreedyGangsPlacedTogether:
     """Gangs that are placed all together or not at all: a gang group, or one gang.
 
     Attributes:
@@ -89,15 +89,15 @@ def _is_one_pod(problem: Problem) -> bool:
     return gang.minimum == 1 and not (gang.levels or gang.gathered)
 
 
-def placement_units_by_priority(problem: Problem) -> dict[int, list[GangsPlacedTogether]]:
+def placement_units_by_priority(problem: Problem) -> dict[int, list[GreedyGangsPlacedTogether]]:
     """Return the units of each level."""
     members: defaultdict[tuple[bool, int], list[int]] = defaultdict(list)
     for index, gang in enumerate(problem.gangs):
         members[gang.group is not None, index if gang.group is None else gang.group].append(index)
-    units: defaultdict[int, list[GangsPlacedTogether]] = defaultdict(list)
+    units: defaultdict[int, list[GreedyGangsPlacedTogether]] = defaultdict(list)
     for gangs in members.values():
         level = min(problem.gangs[index].level for index in gangs)
-        units[level].append(GangsPlacedTogether(tuple(gangs), level))
+        units[level].append(GreedyGangsPlacedTogether(tuple(gangs), level))
     return units
 
 
@@ -111,12 +111,12 @@ class _Attempt:
 
     """
 
-    units: tuple[GangsPlacedTogether, ...]
+    units: tuple[GreedyGangsPlacedTogether, ...]
     minima_first: bool
 
 
 def _fill_level(
-    table: GreedyNodeTable, level: int, units: Sequence[GangsPlacedTogether], order: Order
+    table: GreedyNodeTable, level: int, units: Sequence[GreedyGangsPlacedTogether], order: Order
 ) -> None:
     """Place the units of a level, and the members above the minima of its gangs."""
     mark = table.mark()
@@ -134,7 +134,7 @@ def _fill_level(
 
 
 def _attempts(
-    table: GreedyNodeTable, level: int, units: Sequence[GangsPlacedTogether], order: Order
+    table: GreedyNodeTable, level: int, units: Sequence[GreedyGangsPlacedTogether], order: Order
 ) -> Iterator[_Attempt]:
     """Yield ways to fill the level, as long as the last one left something to place."""
     problem = table.problem
@@ -157,8 +157,8 @@ def _attempts(
 
 
 def _sorted(
-    units: Sequence[GangsPlacedTogether], problem: Problem, order: Order
-) -> tuple[GangsPlacedTogether, ...]:
+    units: Sequence[GreedyGangsPlacedTogether], problem: Problem, order: Order
+) -> tuple[GreedyGangsPlacedTogether, ...]:
     """Return the units, and the gangs in each of them, in the order."""
     if len(units) == 1 and len(units[0].gangs) == 1:
         return tuple(units)
@@ -166,7 +166,7 @@ def _sorted(
     found = []
     for unit in units:
         gangs = sorted(unit.gangs, key=lambda index: (key(problem.gangs[index]), index))
-        found.append(GangsPlacedTogether(tuple(gangs), unit.level))
+        found.append(GreedyGangsPlacedTogether(tuple(gangs), unit.level))
     return tuple(sorted(found, key=lambda unit: (key(problem.gangs[unit.gangs[0]]), unit.gangs)))
 
 
@@ -174,13 +174,15 @@ def _gangs(problem: Problem, level: int) -> list[ProblemGang]:
     return [gang for gang in problem.gangs if gang.level == level]
 
 
-def _is_placed(table: GreedyNodeTable, unit: GangsPlacedTogether) -> bool:
+def _is_placed(table: GreedyNodeTable, unit: GreedyGangsPlacedTogether) -> bool:
     return all(
         any(table.place_of(pod) for pod in table.problem.gangs[index].pods) for index in unit.gangs
     )
 
 
-def _complete(table: GreedyNodeTable, level: int, units: Sequence[GangsPlacedTogether]) -> bool:
+def _complete(
+    table: GreedyNodeTable, level: int, units: Sequence[GreedyGangsPlacedTogether]
+) -> bool:
     """Return whether nothing of the level is left to place."""
     return all(_is_placed(table, unit) for unit in units) and all(
         table.place_of(pod) for gang in _gangs(table.problem, level) for pod in gang.pods
@@ -200,7 +202,7 @@ def _run(table: GreedyNodeTable, level: int, attempt: _Attempt) -> None:
         _place_rest(table, gang)
 
 
-def _place_minima(table: GreedyNodeTable, unit: GangsPlacedTogether, *, alone: bool) -> bool:
+def _place_minima(table: GreedyNodeTable, unit: GreedyGangsPlacedTogether, *, alone: bool) -> bool:
     """Place the minimum of each gang of the unit; nothing stays placed if one fails."""
     gangs = [table.problem.gangs[index] for index in unit.gangs]
     mark = table.mark()
@@ -223,15 +225,15 @@ def _place_minimum(table: GreedyNodeTable, gang: ProblemGang, *, alone: bool) ->
 
     """
     if gang.levels or (gang.gathered and table.affinity is not None):
-        counted = any(task.grouping is LevelRuleKind.MULTIPLES for task in gang.levels)
+        counted = any(task.grouping is GangNetworkLevelRuleKind.MULTIPLES for task in gang.levels)
         most = gang.minimum if alone and not counted else len(gang.pods)
-        return place_at_levels(table, gang, most)
+        return place_gang_by_network_levels(table, gang, most)
     if gang.gathered:
         found = gather_on_one_node(table, gang.pods, gang.minimum)
         for pod, choice in found[: gang.minimum] if alone else found:
             table.take(pod, choice)
         return bool(found)
-    hardest = hardest_first(table.problem, gang.pods)
+    hardest = gang_pods_most_demanding_first(table.problem, gang.pods)
     mark = table.mark()
     for pods in (hardest, hardest[::-1]):
         if _place_members(table, pods, gang.minimum) == gang.minimum:
@@ -261,7 +263,7 @@ def _place_rest(table: GreedyNodeTable, gang: ProblemGang) -> None:
     if len(places) < gang.minimum or not places:
         return
     missing = [pod for pod in gang.pods if table.place_of(pod) is None]
-    waiting = hardest_first(table.problem, missing)
+    waiting = gang_pods_most_demanding_first(table.problem, missing)
     if gang.levels or (gang.gathered and table.affinity is not None):
         _place_rest_at_levels(table, gang, waiting)
         return
@@ -279,10 +281,10 @@ def _place_rest_at_levels(
     table: GreedyNodeTable, gang: ProblemGang, waiting: Sequence[int]
 ) -> None:
     """Place members on nodes where the levels that the gang asks for allow one more."""
-    if any(task.grouping is LevelRuleKind.MULTIPLES for task in gang.levels):
+    if any(task.grouping is GangNetworkLevelRuleKind.MULTIPLES for task in gang.levels):
         return  # They come together with the minimum, or not at all.
     for pod in waiting:
-        choice = table.find(pod, nodes_for_next_member(table, gang))
+        choice = table.find(pod, node_mask_for_next_gang_member(table, gang))
         if choice is not None:
             table.take(pod, choice)
 

@@ -11,7 +11,7 @@ from placer.greedy import (
     opened,
     shares,
 )
-from placer.greedy.inside import PlaceInside
+from placer.greedy.inside import CandidatePlace
 from placer.greedy.node_strategy import node_strategy_cost
 from placer.greedy.offer import AT, BY_STRATEGY, NO_PRICE, PlacePrice
 
@@ -35,7 +35,7 @@ themselves, by what is there behind it.
 _COSTS = tuple((AT[tier], cost) for family in FAMILIES for tier, cost in family.COSTS.items())
 
 
-def price_of_place(place: PlaceInside) -> PlacePrice:
+def price_of_place(place: CandidatePlace) -> PlacePrice:
     """Return what a place costs, before other pods there are looked at."""
     parts = list(NO_PRICE)
     for position, cost in _COSTS:

@@ -12,7 +12,7 @@ from placer.greedy.scorer import ANY_GPU
 from placer_models.problem.problem import Choice
 
 
-class StateBid(NamedTuple):
+class NodeStateBid(NamedTuple):
     """What a node in some state offers to a pod of some shape.
 
     Attributes:
@@ -32,7 +32,7 @@ FEW = 8
 """Of so many changed nodes it is looked up whether one of them has become the first."""
 
 
-class Ranking:
+class ShapeNodeRanking:
     """The nodes as pods of one shape see them: one column of costs per node.
 
     The costs of a node that was not looked into since it changed are a bound.

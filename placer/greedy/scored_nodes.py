@@ -5,8 +5,12 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from placer.greedy.columns import Indices, Mask, Numbers
-from placer.greedy.free_nodes import FreeColumns, are_all_gpu_shares_in_percent, ask_of
-from placer.greedy.scorer import ANY_GPU, AlikeNodeScorer, NodeScorer
+from placer.greedy.free_nodes import (
+    FreeAmountColumns,
+    are_all_gpu_shares_in_percent,
+    pod_ask_of_shape,
+)
+from placer.greedy.scorer import ANY_GPU, NodeScorer, NodeScorerWithKinds
 from placer_models.device import GPU
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Shape
@@ -23,7 +27,7 @@ class NodeTableScorer:
     def __init__(self, scorer: NodeScorer, nodes: Sequence[NodeState], memory_unit: int) -> None:
         """Write down what the nodes have left, whose memory is in units of so many bytes."""
         self.scorer = scorer
-        self._columns = FreeColumns(nodes, memory_unit)
+        self._columns = FreeAmountColumns(nodes, memory_unit)
 
     @property
     def epoch(self) -> Hashable:
@@ -32,8 +36,8 @@ class NodeTableScorer:
 
     @property
     def kinds(self) -> Indices | None:
-        """What tells nodes with as much left apart, as `AlikeNodeScorer` says; None: anything."""
-        return self.scorer.kinds if isinstance(self.scorer, AlikeNodeScorer) else None
+        """What tells nodes with as much left apart (`NodeScorerWithKinds`); None: anything."""
+        return self.scorer.kinds if isinstance(self.scorer, NodeScorerWithKinds) else None
 
     def write(self, at: int, node: NodeState) -> None:
         """Note what is left on a node now."""
@@ -48,7 +52,7 @@ class NodeTableScorer:
             fits: Which of them could, by their sums, host the pod.
 
         """
-        free, ask = self._columns.free, ask_of(shape, self._columns.memory_unit)
+        free, ask = self._columns.free, pod_ask_of_shape(shape, self._columns.memory_unit)
         costs: Numbers = np.zeros(len(nodes), dtype=np.int64)
         gpus: Numbers = np.full(len(nodes), ANY_GPU, dtype=np.int64)
         if ask.gpus and not shape.at_least and are_all_gpu_shares_in_percent(shape):

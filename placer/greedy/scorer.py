@@ -6,8 +6,8 @@ greatest score wins, and among equal scores the first node in the order of the P
 Scheduler's nodes are ascending by name). A scorer is asked only about pods that are placed one by
 one; a gang that is gathered or that asks for levels of the network goes by the strategy.
 
-To add one, write a `NodeScoring`, whose ``on`` makes a `NodeScorer` for the nodes of a cluster, and
-name it in `SolveOptions.scoring` (or let `placer.search.scored` choose it).
+To add one, write a `NodeScoringMethod`, whose ``on`` makes a `NodeScorer` for the nodes of a
+cluster, and name it in `SolveOptions.scoring` (or let `placer.search.scored` choose it).
 """
 
 from collections.abc import Hashable, Sequence
@@ -21,7 +21,7 @@ ANY_GPU = -1
 """Stands for a GPU where the scorer leaves the choice to Placer: the fullest that fits."""
 
 
-class PodAsk(NamedTuple):
+class ScorerPodAsk(NamedTuple):
     """What a pod asks for, as scorers see it.
 
     Attributes:
@@ -43,11 +43,11 @@ class PodAsk(NamedTuple):
 
 
 @record(frozen=True, slots=True)
-class ScorerColumns:
+class ScorerNodeColumnsLeft:
     """What all nodes have left at this moment, column by column; scorers only read it.
 
     Columns have one entry for each node in the order of the Problem, which is that of the nodes
-    that `NodeScoring.on` was given.
+    that `NodeScoringMethod.on` was given.
 
     Attributes:
         cpu_milli: What may still be asked of the shared pool.
@@ -69,7 +69,7 @@ class NodeScores(NamedTuple):
     Attributes:
         scores: One integer for each of them; the greatest is the best.
         gpus: For each the GPU, as a position in a row of ``gpu_milli``, on which a pod with
-            `PodAsk.is_share` should go, or `ANY_GPU`. None: `ANY_GPU` everywhere. If the GPU
+            `ScorerPodAsk.is_share` should go, or `ANY_GPU`. None: `ANY_GPU` everywhere. If the GPU
             cannot take the pod after all (its memory may be short), any may.
 
     """
@@ -81,7 +81,7 @@ class NodeScores(NamedTuple):
 class NodeScorer(Protocol):
     """Scores places on the nodes of one cluster. Only one thread uses it at a time."""
 
-    def epoch(self, free: ScorerColumns) -> Hashable:
+    def epoch(self, free: ScorerNodeColumnsLeft) -> Hashable:
         """Return what scores depend on beside the pod and the node itself.
 
         It is asked for each pod before nodes are chosen from. While the answer is the same, the
@@ -90,7 +90,7 @@ class NodeScorer(Protocol):
         as where prices follow from all nodes together, all nodes are.
         """
 
-    def score(self, ask: PodAsk, free: ScorerColumns, nodes: Indices) -> NodeScores:
+    def score(self, ask: ScorerPodAsk, free: ScorerNodeColumnsLeft, nodes: Indices) -> NodeScores:
         """Return the scores of places for one more pod.
 
         Args:
@@ -103,7 +103,7 @@ class NodeScorer(Protocol):
 
 
 @runtime_checkable
-class AlikeNodeScorer(Protocol):
+class NodeScorerWithKinds(Protocol):
     """A `NodeScorer` that tells which nodes are alike to it: those are scored once, not each."""
 
     @property
@@ -112,7 +112,7 @@ class AlikeNodeScorer(Protocol):
 
 
 @runtime_checkable
-class NodeScoring(Protocol):
+class NodeScoringMethod(Protocol):
     """A way to score nodes, as a value: what a scorer needs to know beside the nodes."""
 
     def on(self, nodes: Sequence[Node]) -> NodeScorer:

@@ -9,7 +9,7 @@ from placer.greedy.columns import CellColumnName, Indices, Mask, NodeColumnLayou
 from placer.greedy.node_rows import NodeRows
 from placer_models.device import GPU
 from placer_models.goals import ALIGNMENT, LOCALITY_NUMA_NODES, Tier
-from placer_models.links.permitted import best_permitted_slowest_pair
+from placer_models.links.permitted import best_permitted_pair_minimum
 from placer_models.policy import AlignmentPolicy, BindPolicy
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Fit, Shape
@@ -169,7 +169,7 @@ class ShapeFitColumns:
         if gpus < 2 or self.shape.shares:
             return 0
         best = (
-            best_permitted_slowest_pair(bank.board, gpus, self.shape.scope_of(GPU))
+            best_permitted_pair_minimum(bank.board, gpus, self.shape.scope_of(GPU))
             for bank in layout.banks
             if bank.type == GPU
         )

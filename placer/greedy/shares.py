@@ -8,31 +8,36 @@ from dataclasses import replace
 from itertools import compress
 from typing import NamedTuple, TypeVar
 
-from placer.greedy.inside import PlaceInside, TierCosts
+from placer.greedy.inside import CandidatePlace, TierCosts
 from placer_models.device import GPU, FunctionSelector, admits_virtual_function
 from placer_models.device_share import (
     ShareAmounts,
+    device_usage_millionths,
     share_amounts_left,
-    used_millionths,
     whole_device_amounts,
 )
 from placer_models.goals import DEVICE_CHOICE
 from placer_models.links.allowed import free_counts_within_scope, partitions_matter_for
 from placer_models.links.permitted import best_permitted_devices
-from placer_models.links.usable import usable_set_device_count
-from placer_models.policy import DeviceChoicePolicy, DeviceScope
-from placer_models.problem.banks import DeviceBank, ShareableDevice, ShareNeed, ShareTake
+from placer_models.links.usable import total_devices_in_usable_sets
+from placer_models.policy import DeviceChoicePolicy, SameTypeDevicesScope
+from placer_models.problem.banks import (
+    DeviceBank,
+    DeviceChosenForShare,
+    DeviceShareNeed,
+    ShareableDevice,
+)
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Shape
 from placer_models.selectors import Labels
 
 T = TypeVar("T")
 
-Wish = tuple[int, ShareNeed | None]
+Wish = tuple[int, DeviceShareNeed | None]
 """(Index of a need of the shape, the need); (-1, None) for a whole device."""
 
 
-class ShareCandidate(NamedTuple):
+class DeviceShareCandidate(NamedTuple):
     """A device that could give a share. The smallest candidate is the best.
 
     Attributes:
@@ -51,17 +56,17 @@ class ShareCandidate(NamedTuple):
     device_index: int
 
 
-_Owners = dict[tuple[int, int], tuple[int, ShareCandidate]]
+_Owners = dict[tuple[int, int], tuple[int, DeviceShareCandidate]]
 """(class, device) -> the wish that it is given to, and what it is for that wish."""
 
 
-def pick_shares(
+def pick_whole_devices_and_shares(
     node: NodeState,
     shape: Shape,
     cells: Collection[int],
     position: int,
     together: tuple[int, ...] | None,
-) -> tuple[tuple[int, ...], list[ShareTake]] | None:
+) -> tuple[tuple[int, ...], list[DeviceChosenForShare]] | None:
     """Return the whole devices of each class, and the shares, that the pod has of a bank.
 
     The answer is None if they do not fit, or if no permitted set of devices was found.
@@ -86,15 +91,17 @@ def pick_shares(
 
 
 def _parts(
-    position: int, classes: int, wishes: Sequence[Wish], met: Sequence[ShareCandidate]
-) -> tuple[tuple[int, ...], list[ShareTake]]:
+    position: int, classes: int, wishes: Sequence[Wish], met: Sequence[DeviceShareCandidate]
+) -> tuple[tuple[int, ...], list[DeviceChosenForShare]]:
     whole = [0] * classes
     takes = []
     for (index, need), candidate in zip(wishes, met, strict=True):
         if need is None:
             whole[candidate.class_index] += 1
         else:
-            takes.append(ShareTake(position, candidate.class_index, candidate.device_index, index))
+            takes.append(
+                DeviceChosenForShare(position, candidate.class_index, candidate.device_index, index)
+            )
     return tuple(whole), takes
 
 
@@ -116,7 +123,7 @@ def _wishes(shape: Shape, bank: DeviceBank, together: tuple[int, ...] | None) ->
 def _allowed(
     bank: DeviceBank,
     shape: Shape,
-    kinds: list[list[ShareCandidate]],
+    kinds: list[list[DeviceShareCandidate]],
     size: int,
     together: tuple[int, ...] | None,
 ) -> Iterator[tuple[int, ...]]:
@@ -135,7 +142,7 @@ def _allowed(
     )
     scope = shape.scope_of(bank.type)
     limited = partitions_matter_for(bank.board, size) or (
-        size > 1 and scope is not DeviceScope.NODE
+        size > 1 and scope is not SameTypeDevicesScope.NODE
     )
     if bank.type != GPU:
         yield from free_counts_within_scope(bank.board, size, any_of, scope)
@@ -167,7 +174,7 @@ def share_device_counts_by_class(
     return tuple(map(min, *counts)) if len(counts) > 1 else tuple(counts[0])
 
 
-def fitting_device_count(node: NodeState, need: ShareNeed, cell: int | None) -> int:
+def fitting_device_count(node: NodeState, need: DeviceShareNeed, cell: int | None) -> int:
     """Return how many devices of a cell could give a share, each by itself."""
     return sum(
         sum(device.takes(need.share, need.function) is not None for device in members)
@@ -178,8 +185,8 @@ def fitting_device_count(node: NodeState, need: ShareNeed, cell: int | None) -> 
     )
 
 
-def after_shares(
-    banks: Sequence[DeviceBank], shape: Shape, takes: Sequence[ShareTake]
+def banks_after_shares(
+    banks: Sequence[DeviceBank], shape: Shape, takes: Sequence[DeviceChosenForShare]
 ) -> tuple[DeviceBank, ...]:
     """Return the banks once the shares are taken."""
     left = list(banks)
@@ -222,7 +229,7 @@ def _after_function(
     return tuple((labels, count - (labels == given)) for labels, count in device.functions)
 
 
-def _hardness(asked: tuple[int, ShareNeed]) -> tuple[int, ...]:
+def _hardness(asked: tuple[int, DeviceShareNeed]) -> tuple[int, ...]:
     index, need = asked
     share = need.share
     return (
@@ -235,8 +242,8 @@ def _hardness(asked: tuple[int, ShareNeed]) -> tuple[int, ...]:
 
 
 def _candidates(
-    node: NodeState, position: int, need: ShareNeed | None, cells: Collection[int]
-) -> Iterator[ShareCandidate]:
+    node: NodeState, position: int, need: DeviceShareNeed | None, cells: Collection[int]
+) -> Iterator[DeviceShareCandidate]:
     """Yield the devices that could give the need a share, or be given whole if it is None."""
     bank = node.banks[position]
     for class_index, (members, cell) in enumerate(zip(bank.shareable, bank.cells, strict=False)):
@@ -249,13 +256,13 @@ def _candidates(
                 continue
             if need is None:
                 if not device.shared:
-                    yield ShareCandidate(0, True, lost, (), class_index, at)
+                    yield DeviceShareCandidate(0, True, lost, (), class_index, at)
             elif (amounts := device.takes(need.share, need.function)) is not None:
                 rest, opens = share_amounts_left(device.left, amounts), not device.shared
                 if not all(amounts):
                     rest = (*compress(rest, amounts), *rest)
                 off = _use(device, amounts, need.choice)
-                yield ShareCandidate(off, opens, lost if opens else 0, rest, class_index, at)
+                yield DeviceShareCandidate(off, opens, lost if opens else 0, rest, class_index, at)
 
 
 def free_device_positions(members: Sequence[ShareableDevice], free: int) -> Sequence[int]:
@@ -281,11 +288,11 @@ def _use(device: ShareableDevice, asked: ShareAmounts, choice: DeviceChoicePolic
     if choice is None:
         return 0
     has = whole_device_amounts(device.totals)
-    used = used_millionths(share_amounts_left(has, device.left), has, asked)
+    used = device_usage_millionths(share_amounts_left(has, device.left), has, asked)
     return used if choice is DeviceChoicePolicy.LEAST_USED else -used
 
 
-def _off_the_choice(place: PlaceInside) -> int:
+def _off_the_choice(place: CandidatePlace) -> int:
     """Return how far devices are off what the pod would choose if it came last."""
     node, shape, takes = place.node, place.shape, place.devices.shares
     off = 0
@@ -312,18 +319,22 @@ def _lost(bank: DeviceBank, class_index: int) -> int:
     if bank.type != GPU or not free[class_index]:
         return 0
     left = _with(free, class_index, free[class_index] - 1)
-    return usable_set_device_count(bank.board, free) - usable_set_device_count(bank.board, left)
+    return total_devices_in_usable_sets(bank.board, free) - total_devices_in_usable_sets(
+        bank.board, left
+    )
 
 
-def _of_classes(found: list[ShareCandidate], counts: tuple[int, ...]) -> list[ShareCandidate]:
+def _of_classes(
+    found: list[DeviceShareCandidate], counts: tuple[int, ...]
+) -> list[DeviceShareCandidate]:
     """Return the best candidates of each equivalence class, as many as ``counts`` says."""
-    kept: list[ShareCandidate] = []
+    kept: list[DeviceShareCandidate] = []
     for class_index, count in enumerate(counts):
         kept += [candidate for candidate in found if candidate.class_index == class_index][:count]
     return sorted(kept)
 
 
-def _match(wishes: Sequence[Sequence[ShareCandidate]]) -> list[ShareCandidate] | None:
+def _match(wishes: Sequence[Sequence[DeviceShareCandidate]]) -> list[DeviceShareCandidate] | None:
     """Return a device of its own for each wish, best ones first, or None if there is no way."""
     owners: _Owners = {}
     if not all(_settle(wish, wishes, owners, set()) for wish in range(len(wishes))):
@@ -334,7 +345,7 @@ def _match(wishes: Sequence[Sequence[ShareCandidate]]) -> list[ShareCandidate] |
 
 def _settle(
     wish: int,
-    wishes: Sequence[Sequence[ShareCandidate]],
+    wishes: Sequence[Sequence[DeviceShareCandidate]],
     owners: _Owners,
     seen: set[tuple[int, int]],
 ) -> bool:

@@ -5,10 +5,10 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from placer.greedy.devices import pick_devices
-from placer.greedy.inside import DevicesTaken
+from placer.greedy.inside import DevicesChosenForPod
 from placer_models.goals import SWITCH_POINTS
 from placer_models.problem.banks import ClassesBelow
-from placer_models.problem.fits import JointFit
+from placer_models.problem.fits import JointDevicesFit
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choice, Shape
 from placer_models.problem.switches import fully_free_switches, has_several_devices_of_a_type
@@ -27,17 +27,17 @@ class PodSwitchUse(NamedTuple):
     places: frozenset[tuple[int, int]]
 
     @classmethod
-    def of(cls, shape: Shape, taken: DevicesTaken | Choice) -> "PodSwitchUse":
+    def of(cls, shape: Shape, taken: DevicesChosenForPod | Choice) -> "PodSwitchUse":
         """Return what a pod of the shape takes."""
-        counts = taken.counts if isinstance(taken, DevicesTaken) else taken.devices
+        counts = taken.counts if isinstance(taken, DevicesChosenForPod) else taken.devices
         places = {(b, at) for b, of in enumerate(counts) for at, count in enumerate(of) if count}
         places |= {(share.bank, share.class_index) for share in taken.shares}
         return cls(has_several_devices_of_a_type(shape.devices), frozenset(places))
 
 
-def device_options(
-    node: NodeState, shape: Shape, joint: JointFit | None, cells: Collection[int]
-) -> Iterator[DevicesTaken]:
+def device_choices_sparing_switches(
+    node: NodeState, shape: Shape, joint: JointDevicesFit | None, cells: Collection[int]
+) -> Iterator[DevicesChosenForPod]:
     """Yield devices as `pick_devices` finds them, then others that break fewer whole switches.
 
     These are looked for with whole switches hidden: all of them, or all but one, and so on. The

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from operator import add
 
-from placer.greedy.bound import pool_bindings_after, pools_after_owning
+from placer.greedy.bound import cells_after_owning_cpus, pool_bindings_after
 from placer.greedy.cores import NO_CORES, core_class_after
 from placer.greedy.exclusivity import with_exclusive_hold_on_cells, with_exclusive_hold_on_cores
 from placer.greedy.in_node_affinity import (
@@ -11,8 +11,8 @@ from placer.greedy.in_node_affinity import (
     core_class_with_guest,
     pod_as_affinity_guest,
 )
-from placer.greedy.mig import banks_after
-from placer.greedy.shares import after_shares
+from placer.greedy.mig import banks_after_mig_instances
+from placer.greedy.shares import banks_after_shares
 from placer_models.problem.dimensions import Amounts, amounts_left, enough_is_left
 from placer_models.problem.node_state import Cell, CoreClass, Guest, NodeState
 from placer_models.problem.problem import Choice, CoreTake, Fit, Shape
@@ -40,13 +40,13 @@ def node_state_after(node: NodeState, shape: Shape, fit: Fit, choice: Choice) ->
     exclusive_cpus = shape.owned_cpus if shape.exclusive else 0
     banks = node.banks
     if any(map(any, choice.devices)):
-        banks = banks_after(banks, choice.devices)
+        banks = banks_after_mig_instances(banks, choice.devices)
     if choice.shares:
-        banks = after_shares(banks, shape, choice.shares)
+        banks = banks_after_shares(banks, shape, choice.shares)
     guest = pod_as_affinity_guest(node, shape)
     cells = _pinned(node.cells, choice)
     cells = with_exclusive_hold_on_cells(node, cells, fit, choice)
-    cells = pools_after_owning(node, cells, shape, choice)
+    cells = cells_after_owning_cpus(node, cells, shape, choice)
     cells = cells_with_guest(node, cells, shape, choice, guest)
     return replace(
         node,

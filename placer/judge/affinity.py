@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from placer.judge.family import Finding, JudgedFamily, pod_breach_finding
-from placer.judge.labelled import PodsByLabel
+from placer.judge.labelled import JudgedPodsByLabel
 from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
 from placer_models.affinity import AffinityTerm, InNodeAffinityLevel
 from placer_models.goals import AFFINITY
@@ -14,7 +14,7 @@ class _Domains:
 
     def __init__(self, scene: InstanceWithPlacement) -> None:
         """Begin with nothing looked up."""
-        self.labelled = PodsByLabel(scene)
+        self.labelled = JudgedPodsByLabel(scene)
         self._before = scene.nodes_before
 
     def belongs(self, judged: JudgedNode, term: AffinityTerm) -> bool:

@@ -10,12 +10,16 @@ from placer.judge.cells import (
     alignment_scope_of,
     cell_capacities_if_empty,
     cells_held_without_cpus,
-    cells_used,
+    cells_of_subject,
     subject_with_allocatable_limit_room,
 )
 from placer.judge.family import Finding, JudgedFamily, pod_breach_finding
 from placer.judge.scene import CellId, InstanceWithPlacement, JudgedNode, PlacedPod
-from placer_models.alignment import CellAmounts, fewest_cells, restricted_cell_count
+from placer_models.alignment import (
+    CellAmounts,
+    fewest_cell_count_for_all_resources,
+    restricted_cell_count,
+)
 from placer_models.cpuset import format_cpu_list
 from placer_models.goals import ALIGNMENT
 from placer_models.policy import AlignmentPolicy, AlignmentScope
@@ -82,7 +86,7 @@ def _subject_fault(
             f"{who}is refused by {policy}: "
             "the resources it asks for do not agree on one fewest number of NUMA nodes"
         )
-    used = cells_used(judged, subject)
+    used = cells_of_subject(judged, subject)
     if None in used or len(used) > most:
         return (
             f"{who}uses {_text(used)}; {policy} allows {most} NUMA nodes, the same for all it holds"
@@ -110,7 +114,7 @@ def cells_beyond_fewest(scene: InstanceWithPlacement) -> int:
                 fewest = _fewest_cells(
                     *cell_capacities_if_empty(judged.inside, subject, every_cell)
                 )
-                beyond += len(cells_used(judged, subject)) - fewest
+                beyond += len(cells_of_subject(judged, subject)) - fewest
                 beyond += len(cells_held_without_cpus(judged, subject))
     return beyond
 
@@ -118,7 +122,7 @@ def cells_beyond_fewest(scene: InstanceWithPlacement) -> int:
 @lru_cache(maxsize=4096)
 def _fewest_cells(cells: tuple[CellAmounts, ...], need: CellAmounts) -> int:
     # None means that not even the empty node holds it, so the placement has breaches.
-    return fewest_cells(cells, need) or 0
+    return fewest_cell_count_for_all_resources(cells, need) or 0
 
 
 JUDGED = JudgedFamily(

@@ -6,18 +6,18 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from placer.judge.cells import (
     aligned_pod_or_containers,
     alignment_policy_of,
-    as_unbound,
-    cells_used,
-    is_bound,
+    cells_of_subject,
+    is_subject_bound_to_pool,
     numa_nodes_bound_to,
+    subject_as_unbound,
 )
 from placer.judge.family import Finding, JudgedFamily, pod_breach_finding
-from placer.judge.homes import has_what_it_had
-from placer.judge.pools import cpus_text, cpus_withheld_from_pool, pool_cpus, pool_part_of_pod
+from placer.judge.homes import has_same_place_as_home
+from placer.judge.pools import cpus_text, cpus_withheld_from_pool, pool_cpus, pool_cpus_of_pod
 from placer.judge.scene import CellId, InstanceWithPlacement, JudgedNode, PlacedPod
 from placer_models.placement import PodPlacement
 from placer_models.policy import BINDING, QosClass
-from placer_models.quantity import cpu_amount_in_words
+from placer_models.quantity import cpu_count_with_noun
 
 Homes = frozenset[int]
 """The NUMA nodes to whose pool a pod is bound."""
@@ -60,12 +60,12 @@ def bound_pool_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
 
 
 def _stays(placed: PlacedPod, home: PodPlacement | None) -> bool:
-    return home is not None and has_what_it_had(placed.place, home, owns_cpus=False)
+    return home is not None and has_same_place_as_home(placed.place, home, owns_cpus=False)
 
 
 def _limit_is_held(judged: JudgedNode, placed: PlacedPod) -> Iterator[Finding]:
     who, node = f"ConstrainedBurst pod {placed.title!r}", judged.node.name
-    pool, limit = pool_part_of_pod(judged, placed), placed.pod.spec.burst_cpus
+    pool, limit = pool_cpus_of_pod(judged, placed), placed.pod.spec.burst_cpus
     if len(pool) < limit and (placed.new or _taken_there(judged, placed)):
         yield Finding(
             placed.title,
@@ -95,8 +95,12 @@ def _is_bound_rightly(judged: JudgedNode, placed: PlacedPod) -> Iterator[Finding
     if not homes and policy not in BINDING and not spec.constrained_burst:
         return
     subjects = aligned_pod_or_containers(judged, placed) if policy in BINDING else []
-    subjects = [subject for subject in subjects if is_bound(judged, placed, subject)]
-    held = frozenset(c for subject in subjects for c in cells_used(judged, as_unbound(subject)))
+    subjects = [
+        subject for subject in subjects if is_subject_bound_to_pool(judged, placed, subject)
+    ]
+    held = frozenset(
+        c for subject in subjects for c in cells_of_subject(judged, subject_as_unbound(subject))
+    )
     by_policy = bool(held) or any(subject.requests.cpu_milli for subject in subjects)
     who = f"{placed.qos} pod {placed.title!r} on node {node!r}"
     if not homes and (spec.constrained_burst or by_policy):
@@ -113,7 +117,7 @@ def _is_bound_rightly(judged: JudgedNode, placed: PlacedPod) -> Iterator[Finding
             f"{who} holds something of NUMA nodes {_list(held - homes)}, to whose pool it is not "
             f"bound; {policy} wants both on one set",
         )
-    if homes and placed.place.cpuset != (pool := pool_part_of_pod(judged, placed)):
+    if homes and placed.place.cpuset != (pool := pool_cpus_of_pod(judged, placed)):
         yield Finding(
             placed.title,
             f"{who} runs on CPUs {cpus_text(placed.place.cpuset)}; it runs in all of the pool of "
@@ -133,7 +137,7 @@ def _has_its_cpus(judged: JudgedNode, placed: PlacedPod) -> Iterator[Finding]:
     """
     homes = numa_nodes_bound_to(judged, placed)
     cpu = judged.inside.topology.cpu
-    there = {cpu[c].numa_node for c in pool_part_of_pod(judged, placed)}
+    there = {cpu[c].numa_node for c in pool_cpus_of_pod(judged, placed)}
     asked = homes if placed.new else _taken_there(judged, placed)
     emptied = sorted(asked - there)
     if emptied:
@@ -187,7 +191,7 @@ def _requests_fit(
         yield Finding(
             judged.node.name,
             f"the bound {qos} pods of node {judged.node.name!r} ask for "
-            f"{cpu_amount_in_words(asked_milli)}; "
+            f"{cpu_count_with_noun(asked_milli)}; "
             f"their NUMA nodes lack {short / 1000:g} of them",
         )
 

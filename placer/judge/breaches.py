@@ -10,7 +10,7 @@ from placer.judge.families import FAMILIES
 from placer.judge.family import Rule
 from placer.judge.scene import InstanceWithPlacement, NodesBefore, scene_for_judge
 from placer_models.cluster import Instance
-from placer_models.moves import with_movable_pods, with_unplaced_at_home
+from placer_models.moves import with_movable_pods_as_waiting, with_unplaced_at_home
 from placer_models.placement import Placement
 from placer_models.typed import check_argument_types
 
@@ -54,7 +54,7 @@ def breaches(
     last = nodes_before and nodes_before.faultless
     if last and last[0] is instance and _is_same(last[1], placement):
         return ()
-    return breaches_in_scene(instance_with_placement_and_moves(instance, placement, nodes_before))
+    return breaches_in_scene(scene_for_judge_with_moves(instance, placement, nodes_before))
 
 
 def _is_same(one: Placement, other: Placement) -> bool:
@@ -62,11 +62,11 @@ def _is_same(one: Placement, other: Placement) -> bool:
     return one is other or not (one.pods or other.pods)
 
 
-def instance_with_placement_and_moves(
+def scene_for_judge_with_moves(
     instance: Instance, placement: Placement, nodes_before: NodesBefore | None = None
 ) -> InstanceWithPlacement:
     """Lay a placement over its instance, with the running pods that may move placed as well."""
-    asked = with_movable_pods(instance, breaches_of_complete_placement, placement)
+    asked = with_movable_pods_as_waiting(instance, breaches_of_complete_placement, placement)
     if asked is instance:
         return scene_for_judge(instance, placement, nodes_before)
     return scene_for_judge(asked, with_unplaced_at_home(asked, placement))

@@ -10,7 +10,7 @@ from placer.judge.scene import CellId, JudgedNode, NodeCapacity, PlacedPod
 from placer_models.alignment import CellAmounts, effective_alignment_scope
 from placer_models.cluster import Node
 from placer_models.cpuset import NO_CPUS, CpuSet
-from placer_models.device_strategy import DeviceRequestFanOut
+from placer_models.device_strategy import DeviceCountStrategy
 from placer_models.placement import ContainerPlacement, DeviceGrant, PodPlacement
 from placer_models.pod import Resources
 from placer_models.policy import BINDING, AlignmentPolicy, AlignmentScope
@@ -76,7 +76,7 @@ def aligned_pod_or_containers(judged: JudgedNode, placed: PlacedPod) -> list[Ali
     place, owns = placed.place, placed.qos.owns_cpus
     bound = not owns and alignment_policy_of(judged, placed) in BINDING
     if alignment_scope_of(judged, placed) is not AlignmentScope.CONTAINER:
-        whole = alignment_subject_of_pod(judged, placed)
+        whole = whole_pod_as_alignment_subject(judged, placed)
         if bound:
             whole = whole._replace(by_cpu=True, homes=numa_nodes_bound_to(judged, placed))
         return [whole]
@@ -93,7 +93,7 @@ def aligned_pod_or_containers(judged: JudgedNode, placed: PlacedPod) -> list[Ali
     return subjects
 
 
-def alignment_subject_of_pod(judged: JudgedNode, placed: PlacedPod) -> AlignmentSubject:
+def whole_pod_as_alignment_subject(judged: JudgedNode, placed: PlacedPod) -> AlignmentSubject:
     """Return all that the pod holds by place, as if no policy bound it to NUMA nodes.
 
     A pod under ConstrainedBurst is bound to some without a policy.
@@ -108,11 +108,11 @@ def alignment_subject_of_pod(judged: JudgedNode, placed: PlacedPod) -> Alignment
         by_cpu=True,
         homes=numa_nodes_bound_to(judged, placed),
         limit_cpus=spec.burst_cpus,
-        limit_room=_by_numa_node(judged, pool_when_empty(judged.node)),
+        limit_room=_by_numa_node(judged, shared_pool_cpus_of_empty_node(judged.node)),
     )
 
 
-def pool_when_empty(node: Node) -> CpuSet:
+def shared_pool_cpus_of_empty_node(node: Node) -> CpuSet:
     """Return the CPUs of the shared pool while nothing runs on the node: reserved ones, too."""
     return node.machine.topology.online - node.out_of_pools(NO_CPUS)
 
@@ -137,7 +137,9 @@ def _by_numa_node(judged: JudgedNode, cpus: CpuSet) -> Counter[CellId]:
 
 def cells_held_without_cpus(judged: JudgedNode, subject: AlignmentSubject) -> frozenset[CellId]:
     """Return the cells of what a pod under ConstrainedBurst holds where it has no CPUs."""
-    held = cells_used(judged, as_unbound(subject)) if subject.limit_cpus else frozenset()
+    held = (
+        cells_of_subject(judged, subject_as_unbound(subject)) if subject.limit_cpus else frozenset()
+    )
     return held - subject.homes
 
 
@@ -145,12 +147,14 @@ def _held_by_cpu(judged: JudgedNode, placed: PlacedPod) -> int:
     return 1000 if placed.qos.owns_cpus else judged.node.milli_per_cpu
 
 
-def as_unbound(subject: AlignmentSubject) -> AlignmentSubject:
+def subject_as_unbound(subject: AlignmentSubject) -> AlignmentSubject:
     """Return the subject as if it were bound to no NUMA node."""
     return subject._replace(homes=frozenset())
 
 
-def is_bound(judged: JudgedNode, placed: PlacedPod, subject: AlignmentSubject) -> bool:
+def is_subject_bound_to_pool(
+    judged: JudgedNode, placed: PlacedPod, subject: AlignmentSubject
+) -> bool:
     """Return whether the policy binds the subject of an LS or BE pod to the pool of NUMA nodes.
 
     Restricted does not bind it if nothing that is asked for has a width.
@@ -207,7 +211,7 @@ def _known(cells: Iterable[CellId]) -> frozenset[int]:
     return frozenset(cell for cell in cells if cell is not None)
 
 
-def cells_used(judged: JudgedNode, subject: AlignmentSubject) -> frozenset[CellId]:
+def cells_of_subject(judged: JudgedNode, subject: AlignmentSubject) -> frozenset[CellId]:
     """Return the cells of the subject's CPUs, its memory, hugepages and devices.
 
     A device without a NUMA node is on no cell. Nor is anything that the node does not have.
@@ -265,7 +269,7 @@ def _asked_here(judged: JudgedNode, placed: PlacedPod) -> Resources:
     for request in placed.requests.devices:
         if request.type not in strategies:
             devices.append(request)
-        elif strategies[request.type] is DeviceRequestFanOut.APPLY_FOR_ALL:
+        elif strategies[request.type] is DeviceCountStrategy.APPLY_FOR_ALL:
             count = len(judged.inside.healthy.get(request.type, ()))
             devices.append(replace(request, count=count))
     return replace(placed.requests, devices=tuple(devices))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from placer.judge.cells import (
     aligned_pod_or_containers,
     alignment_scope_of,
-    is_bound,
+    is_subject_bound_to_pool,
     numa_nodes_of_memory_and_devices,
 )
 from placer.judge.family import Finding, JudgedFamily
@@ -16,7 +16,7 @@ from placer_models.device_share import DeviceShare
 from placer_models.placement import ContainerPlacement, DeviceGrant, PodPlacement
 from placer_models.pod import Container, ContainerRole
 from placer_models.policy import AlignmentScope
-from placer_models.quantity import cpu_amount_in_words
+from placer_models.quantity import cpu_count_with_noun
 
 _Shares = dict[tuple[str, DeviceShare | None], int]
 """(device type, share of each device, or None if whole) -> number of devices."""
@@ -63,7 +63,9 @@ def devices_of_container(placed: PlacedPod, part: ContainerPlacement) -> tuple[D
 
 def _faults(judged: JudgedNode, placed: PlacedPod, *, whole: bool) -> Iterator[str]:
     subjects = aligned_pod_or_containers(judged, placed) if whole else []
-    bound = {subject.name for subject in subjects if is_bound(judged, placed, subject)}
+    bound = {
+        subject.name for subject in subjects if is_subject_bound_to_pool(judged, placed, subject)
+    }
     given = {container.name: container for container in placed.place.containers}
     lasting: list[_Part] = []
     sidecars: list[_Part] = []
@@ -110,8 +112,8 @@ def _amounts(placed: PlacedPod, part: _Part) -> Iterator[str]:
     init = container.role is ContainerRole.INIT
     if placed.qos.owns_cpus and init and asked.cpu_milli and cpus * 1000 != asked.cpu_milli:
         yield (
-            f"{who} has {cpu_amount_in_words(1000 * cpus)}; its request is "
-            f"{asked.cpu_milli / 1000:g}"
+            f"{who} has {cpu_count_with_noun(1000 * cpus)}; "
+            f"its request is {asked.cpu_milli / 1000:g}"
         )
 
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from placer.judge.family import Finding, JudgedFamily, pod_breach_finding
-from placer.judge.pools import cpus_text, pool_part_of_pod
+from placer.judge.pools import cpus_text, pool_cpus_of_pod
 from placer.judge.scene import InstanceWithPlacement, PlacedPod
 from placer_models.cpuset import is_same_cpu_set
 from placer_models.pod import ContainerRole
-from placer_models.quantity import cpu_amount_in_words
+from placer_models.quantity import cpu_count_with_noun
 
 
 def containers_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
@@ -25,7 +25,7 @@ def containers_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
             yield from _parts_hold(placed)
         else:
             for container in placed.place.containers:
-                pool = pool_part_of_pod(judged, placed, container)
+                pool = pool_cpus_of_pod(judged, placed, container)
                 if not is_same_cpu_set(container.cpuset, pool):
                     yield Finding(
                         placed.title,
@@ -57,7 +57,7 @@ def _parts_hold(placed: PlacedPod) -> Iterator[Finding]:
         if len(cpus) * 1000 != asked_milli:
             yield Finding(
                 placed.title,
-                f"{who} has {cpu_amount_in_words(1000 * len(cpus))} ({cpus_text(cpus)}); its "
+                f"{who} has {cpu_count_with_noun(1000 * len(cpus))} ({cpus_text(cpus)}); its "
                 f"request is {asked_milli / 1000:g}, and the CPUs of an {placed.qos} pod are "
                 "parted whole",
             )

@@ -9,8 +9,8 @@ from placer.judge.numa_strategy import even_numa_cpu_counts, most_threads_per_co
 from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.goals import BIND
-from placer_models.policy import BindPolicy, NodeBindPolicy, Strength
-from placer_models.quantity import cpu_amount_in_words
+from placer_models.policy import BindPolicy, NodeBindPolicy, RequiredOrPreferred
+from placer_models.quantity import cpu_count_with_noun
 from placer_models.topology import ARM, Topology
 
 
@@ -21,7 +21,7 @@ def cpu_count_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
         if placed.qos.owns_cpus and len(placed.owned) * 1000 != asked_milli:
             yield pod_breach_finding(
                 placed,
-                f"owns {cpu_amount_in_words(1000 * len(placed.owned))} "
+                f"owns {cpu_count_with_noun(1000 * len(placed.owned))} "
                 f"({format_cpu_list(placed.owned)}); an {placed.qos} pod owns exactly its "
                 f"request, which is {asked_milli / 1000:g}",
             )
@@ -60,7 +60,7 @@ def cpu_bind_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """Required FullPCPUs takes whole cores only, required SpreadByPCPUs one CPU of a core."""
     for judged, placed in scene.newcomers:
         spec = placed.pod.spec
-        if not spec.qos.owns_cpus or spec.bind_strength is not Strength.REQUIRED:
+        if not spec.qos.owns_cpus or spec.bind_strength is not RequiredOrPreferred.REQUIRED:
             continue
         topology = judged.inside.topology
         match spec.bind:
@@ -123,7 +123,9 @@ def _is_preferred(judged: JudgedNode, placed: PlacedPod) -> bool:
     """
     spec = placed.pod.spec
     if judged.node.cpu_bind is NodeBindPolicy.NONE:
-        return spec.bind is BindPolicy.DEFAULT or spec.bind_strength is Strength.PREFERRED
+        return (
+            spec.bind is BindPolicy.DEFAULT or spec.bind_strength is RequiredOrPreferred.PREFERRED
+        )
     spreads = spec.bind is BindPolicy.SPREAD_BY_PCPUS and not spec.bind_required
     return spreads and judged.node.cpu_bind is NodeBindPolicy.FULL_PCPUS_ONLY
 

@@ -15,15 +15,15 @@ from placer_models.device_share import (
     ShareAmounts,
     amounts_of_share,
     device_capacity_of,
+    device_usage_millionths,
     share_fits,
-    used_millionths,
     whole_device_amounts,
 )
 from placer_models.goals import DEVICE_CHOICE
 from placer_models.policy import DeviceChoicePolicy
 
 
-def shares_off_preferred_device(scene: InstanceWithPlacement) -> int:
+def share_count_off_preferred_device(scene: InstanceWithPlacement) -> int:
     """Return tier ``device-choice``.
 
     Each share is looked at as if it came last. The use of its device by others is compared
@@ -88,7 +88,7 @@ class _Use:
         key, has = (device.type, device.minor), whole_device_amounts(device_capacity_of(device))
         parts = [mine for pod, mine in self.new[key].items() if pod != placed.pod.key]
         parts.append(self.running.get(key, (0,) * len(has)))
-        return sum(used_millionths(part, has, asked) for part in parts)
+        return sum(device_usage_millionths(part, has, asked) for part in parts)
 
     def could_give(self, device: Device, share: DeviceShare, placed: PlacedPod) -> bool:
         """Return whether a device could give the share beside all that it already gives."""
@@ -130,4 +130,4 @@ def _off(use: _Use, placed: PlacedPod) -> Iterator[int]:
         yield max(0, here - min(others, default=here))
 
 
-JUDGED = JudgedFamily(tiers={DEVICE_CHOICE: shares_off_preferred_device})
+JUDGED = JudgedFamily(tiers={DEVICE_CHOICE: share_count_off_preferred_device})

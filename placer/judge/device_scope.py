@@ -6,7 +6,7 @@ from placer.judge.family import Finding, JudgedFamily, pod_breach_finding
 from placer.judge.scene import InstanceWithPlacement
 from placer_models.cpuset import format_cpu_list
 from placer_models.device import Device
-from placer_models.policy import DeviceScope
+from placer_models.policy import SameTypeDevicesScope
 
 
 def device_scope_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
@@ -25,15 +25,15 @@ def device_scope_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
                 )
 
 
-def _place(device: Device, scope: DeviceScope) -> int | str | None:
+def _place(device: Device, scope: SameTypeDevicesScope) -> int | str | None:
     match scope:
-        case DeviceScope.PCIE:
+        case SameTypeDevicesScope.PCIE:
             return device.pcie_switch
-        case DeviceScope.NUMA_NODE:
+        case SameTypeDevicesScope.NUMA_NODE:
             return device.numa_node
-        case DeviceScope.PACKAGE:
+        case SameTypeDevicesScope.PACKAGE:
             return device.package
-        case DeviceScope.NODE:
+        case SameTypeDevicesScope.NODE:
             return 0
 
 

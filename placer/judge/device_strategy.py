@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from placer.judge.family import Finding, JudgedFamily, pod_breach_finding
 from placer.judge.joint import PLACE_NAMES, granted_devices_by_joint_place
 from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
-from placer_models.device_strategy import DeviceRequestFanOut
+from placer_models.device_strategy import DeviceCountStrategy
 
 
 def device_strategy_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
@@ -14,7 +14,7 @@ def device_strategy_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
         for kind, strategy in placed.pod.spec.strategies:
             fault = (
                 _not_all(judged, placed, kind)
-                if strategy is DeviceRequestFanOut.APPLY_FOR_ALL
+                if strategy is DeviceCountStrategy.APPLY_FOR_ALL
                 else _not_each(judged, placed, kind)
             )
             if fault:

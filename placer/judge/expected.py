@@ -22,14 +22,14 @@ from placer_models.device_share import (
     whole_device_amounts,
 )
 from placer_models.expected import (
-    ExpectedGpuFills,
-    ExpectedNodeWorths,
-    NodeLeft,
-    alike_counted_together,
+    ExpectedGpuFillCache,
+    ExpectedNodeWorthCache,
+    ResourcesLeftForExpectedPods,
+    admitted_shape_mask,
     expected_shape_prices,
-    shapes_admitted_by,
+    group_equal_left_nodes,
 )
-from placer_models.forecast import expected_demand_in
+from placer_models.forecast import given_or_learned_demand
 from placer_models.goals import EXPECTED
 from placer_models.policy import QosClass
 
@@ -41,12 +41,12 @@ def expected_worth_lost(scene: InstanceWithPlacement) -> int:
     """Return what the nodes with new pods are worth before these come, less what after."""
     if not scene.entered:
         return 0
-    demand = expected_demand_in(scene.instance)
+    demand = given_or_learned_demand(scene.instance)
     if demand.prices is None:
         demand = demand.priced(_prices(demand, scene.nodes_before))
     lost = 0
     for judged in scene.entered:
-        outlook = _outlook(demand, shapes_admitted_by(demand, judged.node))
+        outlook = _outlook(demand, admitted_shape_mask(demand, judged.node))
         before = scene.nodes_before.judged_nodes[judged.node.name]
         lost += outlook.worth(_left(before, demand)) - outlook.worth(_left(judged, demand))
     return lost
@@ -56,27 +56,27 @@ def _prices(demand: ExpectedDemand, nodes: NodesBefore) -> tuple[int, ...]:
     """Return the prices as the nodes are before anything new is placed."""
     judged_nodes = nodes.judged_nodes.values()
     rows = (
-        (shapes_admitted_by(demand, judged.node), _left(judged, demand)) for judged in judged_nodes
+        (admitted_shape_mask(demand, judged.node), _left(judged, demand)) for judged in judged_nodes
     )
-    return expected_shape_prices(demand, alike_counted_together(rows))
+    return expected_shape_prices(demand, group_equal_left_nodes(rows))
 
 
 @lru_cache(maxsize=MOST_OUTLOOKS)
-def _outlook(demand: ExpectedDemand, open_: tuple[bool, ...]) -> ExpectedNodeWorths:
+def _outlook(demand: ExpectedDemand, open_: tuple[bool, ...]) -> ExpectedNodeWorthCache:
     """Return the judge's own outlook: nothing in it was worked out by anyone else."""
-    return ExpectedNodeWorths(demand, _fills(demand.priced(None), open_))
+    return ExpectedNodeWorthCache(demand, _fills(demand.priced(None), open_))
 
 
 @lru_cache(maxsize=MOST_OUTLOOKS)
-def _fills(demand: ExpectedDemand, open_: tuple[bool, ...]) -> ExpectedGpuFills:
-    return ExpectedGpuFills(demand, open_)
+def _fills(demand: ExpectedDemand, open_: tuple[bool, ...]) -> ExpectedGpuFillCache:
+    return ExpectedGpuFillCache(demand, open_)
 
 
-_lefts: WeakKeyDictionary[JudgedNode, NodeLeft] = WeakKeyDictionary()
+_lefts: WeakKeyDictionary[JudgedNode, ResourcesLeftForExpectedPods] = WeakKeyDictionary()
 """Judged node -> the CPU and GPUs left there, kept because they never change."""
 
 
-def _left(judged: JudgedNode, demand: ExpectedDemand) -> NodeLeft:
+def _left(judged: JudgedNode, demand: ExpectedDemand) -> ResourcesLeftForExpectedPods:
     """Return what the pods of a node leave of what the demand looks at."""
     found = _lefts.get(judged)
     if found is None:
@@ -109,7 +109,7 @@ def _has(inside: NodeCapacity) -> dict[int, ShareAmounts]:
     return found
 
 
-def _counted(judged: JudgedNode) -> NodeLeft:
+def _counted(judged: JudgedNode) -> ResourcesLeftForExpectedPods:
     allocatable = judged.inside.allocatable
     free_cpus = len(allocatable - judged.taken if judged.taken else allocatable)
     shared = sum(t.requests.cpu_milli for t in judged.placed_pods if t.qos is QosClass.LS)
@@ -136,7 +136,7 @@ def _counted(judged: JudgedNode) -> NodeLeft:
                 had = left[grant.minor]
                 left[grant.minor] = tuple(h - a for h, a in zip(had, amounts, strict=True))
     milli = (_milli(amounts, has[minor]) for minor, amounts in left.items())
-    return NodeLeft(cpu_milli, tuple(sorted(m for m in milli if m > 0)))
+    return ResourcesLeftForExpectedPods(cpu_milli, tuple(sorted(m for m in milli if m > 0)))
 
 
 def _milli(left: ShareAmounts, has: ShareAmounts) -> int:

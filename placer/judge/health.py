@@ -10,7 +10,7 @@ from placer_models.cluster import Instance
 
 
 @dataclass(frozen=True, slots=True)
-class BrokenDevice:
+class BrokenDeviceInUse:
     """A broken device, and the running pods that hold it or a share of it.
 
     Attributes:
@@ -33,14 +33,14 @@ class BrokenDevice:
         )
 
 
-def broken_devices_held(instance: Instance) -> tuple[BrokenDevice, ...]:
+def broken_devices_held(instance: Instance) -> tuple[BrokenDeviceInUse, ...]:
     """Return the broken devices that running pods hold, in the order of the nodes."""
     holders: defaultdict[tuple[str, str, int], set[str]] = defaultdict(set)
     for runner in instance.running:
         for grant in runner.placement.devices:
             holders[runner.placement.node, grant.type, grant.minor].add(runner.pod.title)
     return tuple(
-        BrokenDevice(node.name, device.type, device.minor, tuple(sorted(pods)))
+        BrokenDeviceInUse(node.name, device.type, device.minor, tuple(sorted(pods)))
         for node in instance.nodes
         for device in node.machine.devices
         if not node.is_healthy(device)

@@ -6,7 +6,7 @@ from placer_models.cluster import Instance
 from placer_models.placement import DeviceGrant, PodPlacement
 
 
-def has_what_it_had(place: PodPlacement, home: PodPlacement, *, owns_cpus: bool) -> bool:
+def has_same_place_as_home(place: PodPlacement, home: PodPlacement, *, owns_cpus: bool) -> bool:
     """Return whether a pod still has all that it had by place, and nothing else.
 
     That is its node, the CPUs that it owns, its memory, its hugepages and its devices. The pool
@@ -22,7 +22,7 @@ def has_what_it_had(place: PodPlacement, home: PodPlacement, *, owns_cpus: bool)
     )
 
 
-def homes_of_moved(instance: Instance, places: Iterable[PodPlacement]) -> list[PodPlacement]:
+def homes_of_moved_pods(instance: Instance, places: Iterable[PodPlacement]) -> list[PodPlacement]:
     """Return the homes of the running pods that get another place, in the instance's order.
 
     Who cannot stay moves, wherever it goes.
@@ -35,7 +35,7 @@ def homes_of_moved(instance: Instance, places: Iterable[PodPlacement]) -> list[P
         if (place := place_of.get(home.key)) is not None
         and (
             home.key in instance.gone
-            or not has_what_it_had(place, home, owns_cpus=owning.get(home.key, False))
+            or not has_same_place_as_home(place, home, owns_cpus=owning.get(home.key, False))
         )
     ]
 

@@ -6,21 +6,24 @@ from itertools import permutations
 
 from placer.judge.family import Finding, JudgedFamily, pod_breach_finding
 from placer.judge.scene import InstanceWithPlacement, JudgedNode, NodeCapacity, PlacedPod
-from placer_models.alignment import fewest_cells
+from placer_models.alignment import fewest_cell_count_for_all_resources
 from placer_models.device import Device
-from placer_models.device_strategy import DeviceRequestFanOut
+from placer_models.device_strategy import DeviceCountStrategy
 from placer_models.goals import JOINT
-from placer_models.policy import JointScope, Strength
+from placer_models.policy import JointDevicesScope, RequiredOrPreferred
 
 _Place = str | int
 """A PCIe switch, a PCIe root or a NUMA node."""
 
-PLACE_NAMES = {JointScope.SAME_PCIE: "PCIe switch", JointScope.SAME_NUMA_NODE: "NUMA node"}
+PLACE_NAMES = {
+    JointDevicesScope.SAME_PCIE: "PCIe switch",
+    JointDevicesScope.SAME_NUMA_NODE: "NUMA node",
+}
 
 
 def joint_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """Where required, a place that gives a device of one type gives one of each other type."""
-    for judged, placed, counts in _wishing(scene, Strength.REQUIRED):
+    for judged, placed, counts in _wishing(scene, RequiredOrPreferred.REQUIRED):
         if fault := _fault(judged, placed, counts):
             yield pod_breach_finding(
                 placed,
@@ -32,14 +35,14 @@ def joint_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
 def joint_device_split_excess(scene: InstanceWithPlacement) -> int:
     """Return tier ``joint``: places that give a pod only some types, plus devices of no place."""
     apart = 0
-    for judged, placed, counts in _wishing(scene, Strength.PREFERRED):
+    for judged, placed, counts in _wishing(scene, RequiredOrPreferred.PREFERRED):
         given, nowhere = granted_devices_by_joint_place(judged, placed)
         apart += nowhere.total() + sum(len(types) < len(counts) for types in given.values())
     return apart
 
 
 def _wishing(
-    scene: InstanceWithPlacement, strength: Strength
+    scene: InstanceWithPlacement, strength: RequiredOrPreferred
 ) -> Iterator[tuple[JudgedNode, PlacedPod, Mapping[str, int]]]:
     """Yield newly placed pods that want two types or more side by side, with their counts."""
     for judged, placed in scene.newcomers:
@@ -81,7 +84,7 @@ def _asked(placed: PlacedPod) -> dict[str, int]:
     counts = {
         kind: placed.requests.count_of(kind)
         for kind in types
-        if strategies.get(kind) is not DeviceRequestFanOut.APPLY_FOR_ALL
+        if strategies.get(kind) is not DeviceCountStrategy.APPLY_FOR_ALL
     }
     return {kind: count for kind, count in counts.items() if count}
 
@@ -107,7 +110,10 @@ def _fault(judged: JudgedNode, placed: PlacedPod, counts: Mapping[str, int]) -> 
 
 
 def _in_full(
-    inside: NodeCapacity, scope: JointScope, asked: Mapping[str, int], followers: Collection[str]
+    inside: NodeCapacity,
+    scope: JointDevicesScope,
+    asked: Mapping[str, int],
+    followers: Collection[str],
 ) -> bool:
     """Return whether the empty node could give all from places that each give every type.
 
@@ -122,19 +128,21 @@ def _in_full(
             if place is not None:
                 held[place][kind] += 1
     cells = [tuple(has[kind] for kind in counts) for has in held.values()]
-    fewest = fewest_cells([cell for cell in cells if all(cell)], tuple(counts.values()))
+    fewest = fewest_cell_count_for_all_resources(
+        [cell for cell in cells if all(cell)], tuple(counts.values())
+    )
     return fewest is not None and fewest <= min(counts.values())
 
 
 def _places(
-    inside: NodeCapacity, scope: JointScope, counts: Mapping[str, int]
+    inside: NodeCapacity, scope: JointDevicesScope, counts: Mapping[str, int]
 ) -> dict[tuple[str, int], _Place | None]:
     """Return (type, minor) -> place of each device of the types."""
     devices = {key: device for key, device in inside.devices.items() if key[0] in counts}
     switched = {d.type for d in devices.values() if d.pcie_switch is not None}
 
     def place(device: Device) -> _Place | None:
-        if scope is JointScope.SAME_NUMA_NODE:
+        if scope is JointDevicesScope.SAME_NUMA_NODE:
             return device.numa_node
         # If a type names no switch at all, only the roots can be compared.
         return device.pcie_switch if len(switched) == len(counts) else device.pcie_root
@@ -142,7 +150,7 @@ def _places(
     return {key: place(device) for key, device in devices.items()}
 
 
-def _scope(placed: PlacedPod) -> JointScope:
+def _scope(placed: PlacedPod) -> JointDevicesScope:
     wish = placed.pod.spec.joint
     assert wish is not None
     return wish.scope

@@ -12,7 +12,7 @@ Sited = tuple[JudgedNode, PlacedPod]
 """A pod with the judged node of its node."""
 
 
-class PodsByLabel:
+class JudgedPodsByLabel:
     """The pods of all nodes, running and new, found by one of their labels."""
 
     def __init__(self, scene: InstanceWithPlacement) -> None:

@@ -9,7 +9,7 @@ from placer_models.device import GPU
 from placer_models.goals import GANG_PAIR_SUM, PARTITIONS, POD_PAIR_MINIMUM, POD_PAIR_SUM
 from placer_models.links import (
     best_pair_sum,
-    best_permitted_gpu_link_sum,
+    best_permitted_pair_sum,
     counts_by_class,
     pair_minimum,
     pair_sum,
@@ -32,7 +32,7 @@ def pod_link_sum_shortfall(scene: InstanceWithPlacement) -> int:
     short = 0
     for judged, placed, gpus in _pods_with_links(scene):
         board, scope = judged.inside.gpus, placed.pod.spec.scope_of(GPU)
-        most = best_permitted_gpu_link_sum(board, len(gpus), scope) or 0
+        most = best_permitted_pair_sum(board, len(gpus), scope) or 0
         short += most - pair_sum(board, counts_by_class(board, gpus))
     return short
 

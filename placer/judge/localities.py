@@ -9,15 +9,15 @@ from placer.judge.cells import (
     aligned_pod_or_containers,
     alignment_policy_of,
     alignment_scope_of,
-    alignment_subject_of_pod,
     cell_capacities_if_empty,
     cells_held_without_cpus,
-    cells_used,
+    cells_of_subject,
     numa_nodes_bound_to,
+    whole_pod_as_alignment_subject,
 )
 from placer.judge.family import JudgedFamily
 from placer.judge.scene import CellId, InstanceWithPlacement, JudgedNode, NodeCapacity, PlacedPod
-from placer_models.alignment import CellAmounts, fewest_cells
+from placer_models.alignment import CellAmounts, fewest_cell_count_for_all_resources
 from placer_models.goals import CACHES, LOCALITY_NUMA_NODES, LOCALITY_PACKAGES, PACKAGES
 from placer_models.policy import BINDING, AlignmentPolicy, AlignmentScope, CpuLocalityWish
 from placer_models.topology import Cpu
@@ -36,14 +36,14 @@ def numa_nodes_beyond_fewest(scene: InstanceWithPlacement) -> int:
     for judged, placed in _wanting(scene):
         if len(judged.inside.topology.package_in) > 1 and not _aligned_as_a_whole(judged, placed):
             subject = _subject(judged, placed)
-            beyond += len(cells_used(judged, subject)) - _fewest(
+            beyond += len(cells_of_subject(judged, subject)) - _fewest(
                 _by_numa_node(judged.inside, subject)
             )
             beyond += len(cells_held_without_cpus(judged, subject))
     return beyond
 
 
-def all_packages_beyond_fewest(scene: InstanceWithPlacement) -> int:
+def locality_packages_beyond_fewest(scene: InstanceWithPlacement) -> int:
     """Return tier ``locality.packages``: the packages that pods use beyond the fewest.
 
     It sums over new pods with CPUs or devices of their own, and those under ConstrainedBurst.
@@ -68,7 +68,7 @@ def _wanting(scene: InstanceWithPlacement) -> Iterator[tuple[JudgedNode, PlacedP
 
 def _subject(judged: JudgedNode, placed: PlacedPod) -> AlignmentSubject:
     """Return all that the pod holds by place, and where its pool is if it is bound as a whole."""
-    subject = alignment_subject_of_pod(judged, placed)
+    subject = whole_pod_as_alignment_subject(judged, placed)
     if placed.qos.owns_cpus or alignment_policy_of(judged, placed) not in BINDING:
         return subject
     if not _aligned_as_a_whole(judged, placed):
@@ -93,7 +93,7 @@ def _aligned_as_a_whole(judged: JudgedNode, placed: PlacedPod) -> bool:
 def _packages_used(judged: JudgedNode, subject: AlignmentSubject) -> set[int]:
     topology = judged.inside.topology
     found = {topology.cpu[cpu].package for cpu in subject.cpus if cpu in topology.cpu}
-    homes = (topology.package_in.get(cell) for cell in cells_used(judged, subject))
+    homes = (topology.package_in.get(cell) for cell in cells_of_subject(judged, subject))
     return found.union(home for home in homes if home is not None)
 
 
@@ -138,7 +138,7 @@ def _fewest(rows: Iterator[tuple[int, _Places]]) -> int:
 @lru_cache(maxsize=4096)
 def _fewest_of(cells: tuple[CellAmounts, ...], need: CellAmounts) -> int:
     # None means that not even the empty node holds it, so the placement has breaches.
-    return fewest_cells(cells, need) or 0
+    return fewest_cell_count_for_all_resources(cells, need) or 0
 
 
 def packages_beyond_fewest(scene: InstanceWithPlacement) -> int:
@@ -188,6 +188,6 @@ JUDGED = JudgedFamily(
         PACKAGES: packages_beyond_fewest,
         CACHES: caches_beyond_fewest,
         LOCALITY_NUMA_NODES: numa_nodes_beyond_fewest,
-        LOCALITY_PACKAGES: all_packages_beyond_fewest,
+        LOCALITY_PACKAGES: locality_packages_beyond_fewest,
     }
 )

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from placer.judge.breaches import instance_with_placement_and_moves
+from placer.judge.breaches import scene_for_judge_with_moves
 from placer.judge.families import FAMILIES
 from placer.judge.family import Measure
 from placer.judge.scene import InstanceWithPlacement, NodesBefore
@@ -11,8 +11,8 @@ from placer_models.goals import (
     MEMBER_ABOVE_POINTS,
     MEMBER_OF_MINIMUM_POINTS,
     Tier,
+    all_tiers_most_important_first,
     placed_tier,
-    tiers_for,
 )
 from placer_models.optional_tiers import tiers_asked_by_instance
 from placer_models.placement import Placement
@@ -31,7 +31,7 @@ MEASURES: Mapping[Tier, Measure] = {
 def measure(
     instance: Instance, placement: Placement, nodes_before: NodesBefore | None = None
 ) -> Worth:
-    """Return the value of each tier, aligned with ``tiers_for`` the instance.
+    """Return the value of each tier, aligned with ``all_tiers_most_important_first`` the instance.
 
     The values mean something only for placements without breaches. Others get some number.
 
@@ -41,18 +41,20 @@ def measure(
         nodes_before: The result of `scene.nodes_before_placement`, if already known.
 
     """
-    return measure_tiers(instance_with_placement_and_moves(instance, placement, nodes_before))
+    return measure_tiers(scene_for_judge_with_moves(instance, placement, nodes_before))
 
 
 def measure_tiers(scene: InstanceWithPlacement) -> Worth:
     """Return the value of each tier in a scene."""
     instance = scene.instance
     points = {placed_tier(p): points for p, points in _placed_points(scene).items()}
-    tiers = tiers_for((gang.priority for gang in instance.gangs), tiers_asked_by_instance(instance))
+    tiers = all_tiers_most_important_first(
+        (gang.priority for gang in instance.gangs), tiers_asked_by_instance(instance)
+    )
     return tuple((t, points[t] if t in points else MEASURES[t](scene)) for t in tiers)
 
 
-def is_better(a: Sequence[tuple[Tier, int]], b: Sequence[tuple[Tier, int]]) -> bool:
+def are_tier_values_better(a: Sequence[tuple[Tier, int]], b: Sequence[tuple[Tier, int]]) -> bool:
     """Return whether vector a is better than b in the first tier where they differ."""
     for (tier, mine), (_, other) in zip(a, b, strict=True):
         if mine != other:

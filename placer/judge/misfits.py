@@ -11,7 +11,7 @@ from placer.judge.bound import has_new_pod_overdrawing_pool
 from placer.judge.breaches import Breach, breaches_in_scene, breaches_of_complete_placement
 from placer.judge.scene import scene_for_judge
 from placer_models.cluster import Instance, Node, RunningPod
-from placer_models.illegal_running import LEGAL, counted_as_legal, illegality_text
+from placer_models.illegal_running import LEGAL, illegality_text, running_pod_counted_as_legal
 from placer_models.moves import Mended, movable_pods, rules_mended
 from placer_models.placement import Placement
 from placer_models.pod import Gang
@@ -47,15 +47,17 @@ class Misfit(TypeChecked):
     message: str
 
 
-def misfits_of(instance: Instance) -> tuple[Misfit, ...]:
+def misfits_of_instance(instance: Instance) -> tuple[Misfit, ...]:
     """Return the misfits of all nodes, in the order of the nodes."""
     there: defaultdict[str, list[RunningPod]] = defaultdict(list)
     for running in instance.running:
         there[running.placement.node].append(running)
-    return tuple(misfit for node in instance.nodes for misfit in misfits_on(node, there[node.name]))
+    return tuple(
+        misfit for node in instance.nodes for misfit in misfits_on_node(node, there[node.name])
+    )
 
 
-def misfits_on(node: Node, running: Sequence[RunningPod]) -> tuple[Misfit, ...]:
+def misfits_on_node(node: Node, running: Sequence[RunningPod]) -> tuple[Misfit, ...]:
     """Return what the judge would find if each pod were placed now where it already runs.
 
     Neither a cordon or a closed node nor a taint other than NoExecute sends a pod away, so they are
@@ -73,7 +75,7 @@ def misfits_on(node: Node, running: Sequence[RunningPod]) -> tuple[Misfit, ...]:
         for one in running
         if (what := illegality_text(one))
     )
-    running = list(map(counted_as_legal, running)) if illegal else running
+    running = list(map(running_pod_counted_as_legal, running)) if illegal else running
     lasting = tuple(taint for taint in node.taints if taint.effect is TaintEffect.NO_EXECUTE)
     open_node = replace(node, cordoned=False, closed=False, taints=lasting)
     places = [replace(runner.placement, gang=None) for runner in running]
@@ -122,7 +124,7 @@ def _message(runner: RunningPod, found: Sequence[Breach]) -> str:
     return "; ".join(dict.fromkeys(own or (breach.message for breach in found)))
 
 
-def rules_mended_by_moves(instance: Instance, placement: Placement) -> Mended:
+def mended_rules_by_moved_pod(instance: Instance, placement: Placement) -> Mended:
     """Return, for the running pods that a placement moves, the rules that they broke at home."""
     return rules_mended(movable_pods(instance, breaches_of_complete_placement), placement)
 

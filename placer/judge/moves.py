@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from placer.judge.family import Finding, JudgedFamily
-from placer.judge.homes import homes_of_moved
+from placer.judge.homes import homes_of_moved_pods
 from placer.judge.scene import InstanceWithPlacement
 from placer_models.goals import MOVES
 from placer_models.placement import pod_or_gang_title
@@ -21,7 +21,7 @@ def moves_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
             yield Finding(
                 title, f"pod {title!r} runs on node {home.node!r} and is given no place any more"
             )
-    gone = homes_of_moved(instance, scene.placement.pods)
+    gone = homes_of_moved_pods(instance, scene.placement.pods)
     if len(gone) > instance.move_budget:
         names = ", ".join(pod_or_gang_title(*home.key) for home in gone)
         yield Finding(
@@ -31,9 +31,9 @@ def moves_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
         )
 
 
-def pods_moved(scene: InstanceWithPlacement) -> int:
+def moved_pod_count(scene: InstanceWithPlacement) -> int:
     """Return tier ``moves``: how many running pods get another place."""
-    return len(homes_of_moved(scene.instance, scene.placement.pods))
+    return len(homes_of_moved_pods(scene.instance, scene.placement.pods))
 
 
-JUDGED = JudgedFamily(rules={"moves": moves_breaches}, tiers={MOVES: pods_moved})
+JUDGED = JudgedFamily(rules={"moves": moves_breaches}, tiers={MOVES: moved_pod_count})

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from placer.judge.family import Finding, JudgedFamily, gang_breach_finding
 from placer.judge.scene import InstanceWithPlacement
 from placer_models.goals import GATHERING
-from placer_models.network import LevelRule, LevelRuleKind
+from placer_models.network import GangNetworkLevelRule, GangNetworkLevelRuleKind
 from placer_models.placement import pod_or_gang_title
 from placer_models.pod import Gang
 from placer_models.policy import GatherLevel
@@ -35,7 +35,7 @@ def gather_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
             yield gang_breach_finding(
                 gang, f"gathers on one node, but is placed on {', '.join(nodes)}"
             )
-    for gang, rule, members in _required(scene, LevelRuleKind.GATHER):
+    for gang, rule, members in _required(scene, GangNetworkLevelRuleKind.GATHER):
         if len(members) > 1:
             places = ", ".join(sorted(members))
             yield gang_breach_finding(
@@ -45,7 +45,7 @@ def gather_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
 
 def spread_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """No domain has more placed members of a gang than its spreading allows."""
-    for gang, rule, members in _required(scene, LevelRuleKind.SPREAD):
+    for gang, rule, members in _required(scene, GangNetworkLevelRuleKind.SPREAD):
         for name, count in sorted(members.items()):
             if count > rule.count:
                 said = f"it spreads, with at most {rule.count} in one"
@@ -56,7 +56,7 @@ def spread_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
 
 def multiples_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """The placed members of a gang in each domain are a multiple of what it asks for."""
-    for gang, rule, members in _required(scene, LevelRuleKind.MULTIPLES):
+    for gang, rule, members in _required(scene, GangNetworkLevelRuleKind.MULTIPLES):
         for name, count in sorted(members.items()):
             if count % rule.count:
                 said = f"expected a multiple of {rule.count}"
@@ -66,8 +66,8 @@ def multiples_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
 
 
 def _required(
-    scene: InstanceWithPlacement, grouping: LevelRuleKind
-) -> Iterator[tuple[Gang, LevelRule, dict[str, int]]]:
+    scene: InstanceWithPlacement, grouping: GangNetworkLevelRuleKind
+) -> Iterator[tuple[Gang, GangNetworkLevelRule, dict[str, int]]]:
     """Yield each requirement of the grouping, and domain -> number of placed members.
 
     Members on nodes without a domain are left out: they break the rule ``domain``.
@@ -84,7 +84,7 @@ def _required(
             yield gang, rule, members
 
 
-def gathering_wishes_missed(scene: InstanceWithPlacement) -> int:
+def gathering_wish_excess(scene: InstanceWithPlacement) -> int:
     """Return tier ``gathering``: the sum of what the wishes of gangs miss.
 
     A node without a domain counts as a domain of its own.
@@ -100,9 +100,9 @@ def gathering_wishes_missed(scene: InstanceWithPlacement) -> int:
                 for name in nodes
                 for domain in (scene.nodes_before.judged_nodes[name].node.domain(rule.level),)
             )
-            if rule.grouping is LevelRuleKind.GATHER:
+            if rule.grouping is GangNetworkLevelRuleKind.GATHER:
                 short += len(places) - 1
-            elif rule.grouping is LevelRuleKind.SPREAD:
+            elif rule.grouping is GangNetworkLevelRuleKind.SPREAD:
                 short += sum(max(0, count - rule.count) for count in places.values())
     return short
 
@@ -114,5 +114,5 @@ JUDGED = JudgedFamily(
         "spread": spread_breaches,
         "multiples": multiples_breaches,
     },
-    tiers={GATHERING: gathering_wishes_missed},
+    tiers={GATHERING: gathering_wish_excess},
 )

@@ -36,7 +36,7 @@ def node_affinity_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
         )
 
 
-def weights_missed(scene: InstanceWithPlacement) -> int:
+def missed_node_preference_weight(scene: InstanceWithPlacement) -> int:
     """Add up the weights of preferred terms that the nodes of placed pods do not meet.
 
     A taint that only prefers to keep the pod off, and is not tolerated, counts as such a term.
@@ -61,5 +61,5 @@ JUDGED = JudgedFamily(
         "node-selector": node_selector_breaches,
         "node-affinity": node_affinity_breaches,
     },
-    tiers={NODE_PREFERENCE: weights_missed},
+    tiers={NODE_PREFERENCE: missed_node_preference_weight},
 )

@@ -6,7 +6,7 @@ from placer.judge.cpus import cpus_with_all_siblings_in_set, cpus_with_sibling_i
 from placer.judge.family import Finding, JudgedFamily, pod_breach_finding
 from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
 from placer_models.cpuset import format_cpu_list
-from placer_models.policy import BindPolicy, ExclusivePolicy, NodeBindPolicy, Strength
+from placer_models.policy import BindPolicy, ExclusivePolicy, NodeBindPolicy, RequiredOrPreferred
 from placer_models.topology import ARM
 
 _ALLOWED = {
@@ -64,7 +64,7 @@ def arm_cpu_policy_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
 
 def _required(placed: PlacedPod) -> BindPolicy | None:
     spec = placed.pod.spec
-    is_wish = spec.bind_strength is Strength.PREFERRED or spec.bind is BindPolicy.DEFAULT
+    is_wish = spec.bind_strength is RequiredOrPreferred.PREFERRED or spec.bind is BindPolicy.DEFAULT
     return None if is_wish else spec.bind
 
 

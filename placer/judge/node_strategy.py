@@ -17,12 +17,12 @@ from placer_models.goals import (
     WHOLE_CORE_POINTS,
     WORTH,
 )
-from placer_models.links import usable_set_device_count
+from placer_models.links import total_devices_in_usable_sets
 from placer_models.node_strategy import StrategyNodeLoad
 from placer_models.policy import QosClass
 from placer_models.resource_classes import (
-    ask_of,
     node_load_before_new_pods,
+    resource_class_request_of_pod,
     resource_class_totals_of_node,
     scored_resource_classes_asked_by_any,
 )
@@ -52,7 +52,7 @@ def _load(scene: InstanceWithPlacement, judged: JudgedNode) -> StrategyNodeLoad:
     running = [placed.pod.spec for placed in judged.placed_pods if not placed.new]
     load = node_load_before_new_pods(scene.instance.strategy, classes, totals, running)
     for placed in judged.new:
-        load = load.with_pod(ask_of(placed.pod.spec, classes, totals))
+        load = load.with_pod(resource_class_request_of_pod(placed.pod.spec, classes, totals))
     return load
 
 
@@ -99,7 +99,7 @@ def _gpu_points(judged: JudgedNode) -> int:
         return 0
     held = {g.minor for placed in judged.placed_pods for g in placed.place.devices if g.type == GPU}
     free = tuple([len(minors) - len(held.intersection(minors)) for minors in board.classes])
-    return GPU_POINTS * usable_set_device_count(board, free)
+    return GPU_POINTS * total_devices_in_usable_sets(board, free)
 
 
 def _switch_points(judged: JudgedNode) -> int:

@@ -5,7 +5,7 @@ from placer.judge.scene import InstanceWithPlacement
 from placer_models.goals import OPENED
 
 
-def nodes_opened(scene: InstanceWithPlacement) -> int:
+def opened_node_count(scene: InstanceWithPlacement) -> int:
     """Count the offered nodes with new pods alone: a node where a pod runs is already open.
 
     So is one where a pod ran that may move, wherever that pod is now.
@@ -18,4 +18,4 @@ def nodes_opened(scene: InstanceWithPlacement) -> int:
     )
 
 
-JUDGED = JudgedFamily(tiers={OPENED: nodes_opened})
+JUDGED = JudgedFamily(tiers={OPENED: opened_node_count})

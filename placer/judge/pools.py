@@ -8,7 +8,7 @@ from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
 from placer_models.cpuset import CpuSet, cpus_without, format_cpu_list, is_same_cpu_set
 from placer_models.placement import ContainerPlacement
 from placer_models.policy import QosClass
-from placer_models.quantity import cpu_amount_in_words
+from placer_models.quantity import cpu_count_with_noun
 
 
 def shared_pool_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
@@ -28,7 +28,7 @@ def pool_cpus(judged: JudgedNode, qos: QosClass) -> CpuSet:
     return cpus_without(judged.inside.topology.online, cpus_withheld_from_pool(judged, qos))
 
 
-def pool_part_of_pod(
+def pool_cpus_of_pod(
     judged: JudgedNode, placed: PlacedPod, container: ContainerPlacement | None = None
 ) -> CpuSet:
     """Return the part of the node's pool that a pod, or a container of it, runs in."""
@@ -64,7 +64,7 @@ def _pool_holds(judged: JudgedNode, qos: QosClass) -> Iterator[Finding]:
     if asked_milli > has_milli and (shrunk or asked_anew):
         yield Finding(
             name,
-            f"the {qos} pods of node {name!r} ask for {cpu_amount_in_words(asked_milli)}; "
+            f"the {qos} pods of node {name!r} ask for {cpu_count_with_noun(asked_milli)}; "
             f"what is left to share is {has_milli / 1000:g}",
         )
     if not pool and (shrunk or any(t.new for t in placed_pods)):

@@ -5,12 +5,12 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
-from placer.judge.homes import has_what_it_had
+from placer.judge.homes import has_same_place_as_home
 from placer.judge.open_nodes import admits_new_pods, open_nodes_key_of_spec
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.cpuset import NO_CPUS, CpuSet
 from placer_models.device import GPU, Device, is_mig_instance
-from placer_models.illegal_running import counted_as_legal
+from placer_models.illegal_running import running_pod_counted_as_legal
 from placer_models.incremental import (
     PersistentMap,
     PersistentTuple,
@@ -19,17 +19,17 @@ from placer_models.incremental import (
 )
 from placer_models.links import (
     LinkedDeviceClasses,
-    best_permitted_slowest_pair,
-    device_classes_by_links,
+    best_permitted_pair_minimum,
+    linked_classes_of_devices,
 )
 from placer_models.placement import NamespacedName, Placement, PodPlacement
 from placer_models.pod import Gang, Pod, PodSpec, Resources
-from placer_models.policy import CoreKind, DeviceScope, QosClass
+from placer_models.policy import HybridCoreKind, QosClass, SameTypeDevicesScope
 from placer_models.records import record
 from placer_models.selectors import Labels
 from placer_models.topology import Topology
-from placer_models.variants import pod_on
-from placer_models.visible_devices import GpuVendor, gpu_has_runtime_readable_id, vendor_of
+from placer_models.variants import pod_with_spec_on
+from placer_models.visible_devices import GpuVendor, gpu_has_runtime_readable_id, gpu_vendor_of
 
 CellId = int | None
 """The id of a NUMA node; None is the cell of the CPUs that belong to none."""
@@ -144,7 +144,7 @@ class AskedGpuSet(NamedTuple):
     """A set of GPUs that a pod asks for: how many, within which scope, on which nodes."""
 
     size: int
-    scope: DeviceScope
+    scope: SameTypeDevicesScope
     nodes: Hashable
 
 
@@ -271,7 +271,7 @@ class NodesBefore:
                 if not known and admits_new_pods(judged.node, spec):
                     boards[id(judged.inside)] = judged.inside.gpus
             minima = (
-                best_permitted_slowest_pair(board, wanted.size, wanted.scope)
+                best_permitted_pair_minimum(board, wanted.size, wanted.scope)
                 for board in boards.values()
             )
             self._minima[wanted] = max((m for m in minima if m is not None), default=0)
@@ -349,7 +349,7 @@ class InstanceWithPlacement:
         homes = {home.key: home for home in self.instance.homes}
         for judged, placed in self.newcomers:
             home = homes.get(placed.pod.key)
-            if home is None or not has_what_it_had(
+            if home is None or not has_same_place_as_home(
                 placed.place, home, owns_cpus=placed.qos.owns_cpus
             ):
                 yield judged, placed
@@ -390,7 +390,7 @@ def scene_for_judge(
     for place in placement.pods:
         pod = waiting.get(place.key)
         if pod is not None and place.node in before:
-            there = pod_on(pod, before[place.node].node)
+            there = pod_with_spec_on(pod, before[place.node].node)
             selector = pod.spec.node_selector
             new[place.node].append(placed_pod_of(there, place, new=True, selector=selector))
             members[gang_of[place.key].key][place.key] = place.node
@@ -418,7 +418,7 @@ def empty_node_capacity(node: Node) -> NodeCapacity:
     gpus_of: dict[GpuVendor, list[Device]] = defaultdict(list)
     for device in node.machine.devices:
         if device.type == GPU:
-            gpus_of[vendor_of(device)].append(device)
+            gpus_of[gpu_vendor_of(device)].append(device)
     for device in node.devices:
         if node.is_healthy(device):
             healthy[device.type].append(device)
@@ -426,12 +426,12 @@ def empty_node_capacity(node: Node) -> NodeCapacity:
         topology=topology,
         allocatable=allocatable,
         whole_cores=tuple(core for core in topology.cores.values() if core <= allocatable),
-        efficient=frozenset(c.id for c in topology.cpus if c.kind is CoreKind.EFFICIENCY),
+        efficient=frozenset(c.id for c in topology.cpus if c.kind is HybridCoreKind.EFFICIENCY),
         devices={(device.type, device.minor): device for device in node.devices},
         healthy={kind: tuple(devices) for kind, devices in healthy.items()},
         devices_in={kind: Counter(d.numa_node for d in of) for kind, of in healthy.items()},
         switches=tuple(_switches(healthy.values())),
-        gpus=device_classes_by_links(
+        gpus=linked_classes_of_devices(
             tuple(healthy.get(GPU, ())),
             node.machine.gpu_links,
             table=node.table,
@@ -467,8 +467,8 @@ def _names(gpus: Sequence[Device]) -> dict[str, int]:
 
 def _running_on(node: Node, runner: RunningPod) -> PlacedPod:
     """Return a pod that runs on the node in its place, as it counts there."""
-    counted = counted_as_legal(runner)
-    pod, own = pod_on(counted.pod, node), counted.pod.spec.node_selector
+    counted = running_pod_counted_as_legal(runner)
+    pod, own = pod_with_spec_on(counted.pod, node), counted.pod.spec.node_selector
     return placed_pod_of(pod, counted.placement, new=False, selector=own)
 
 

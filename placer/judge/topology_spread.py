@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from placer.judge.family import Finding, JudgedFamily, pod_breach_finding
-from placer.judge.labelled import PodsByLabel
+from placer.judge.labelled import JudgedPodsByLabel
 from placer.judge.open_nodes import untolerated_taints
 from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
 from placer_models.cluster import Node
@@ -46,7 +46,7 @@ def topology_spread_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     What running pods ask of each other is never blamed.
     """
     counted: dict[_Spread, Mapping[str, int]] = {}
-    labelled = PodsByLabel(scene)
+    labelled = JudgedPodsByLabel(scene)
     for judged, placed in scene.newcomers:
         for spread in _spreads(placed, required=True):
             if spread not in counted:
@@ -79,7 +79,7 @@ def pods_beyond_spread_skew(scene: InstanceWithPlacement) -> int:
         for spread in _spreads(placed, required=False)
         if (here := _domain(judged.node, spread)) is not None
     }
-    labelled = PodsByLabel(scene)
+    labelled = JudgedPodsByLabel(scene)
     counted = {spread: _counts(scene, labelled, spread) for spread, _ in asking}
     lost = 0
     for spread, here in asking:
@@ -126,7 +126,7 @@ def _domain(node: Node, spread: _Spread) -> str | None:
 
 
 def _counts(
-    scene: InstanceWithPlacement, labelled: PodsByLabel, spread: _Spread
+    scene: InstanceWithPlacement, labelled: JudgedPodsByLabel, spread: _Spread
 ) -> Mapping[str, int]:
     """Return domain -> how many of its pods the constraint counts, those that have none too."""
     constraint = spread.constraint

@@ -3,23 +3,23 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from placer.kubernetes.device_matches import MatchingDevices
+from placer.kubernetes.device_matches import ClaimRequestMatchesByNode
 from placer.kubernetes.device_pools import PublishedNodeDevice
-from placer.kubernetes.objects import Objects
+from placer.kubernetes.objects import ClusterObjects
 from placer.kubernetes.pod_claims import ResolvedClaimRequest
 from placer_models.kubernetes.listed_devices import SEVERAL_CPUS
 
 
-class AlternativeChooser:
+class ClaimAlternativeChooser:
     """Chooses among alternatives, node by node."""
 
-    def __init__(self, objects: Objects) -> None:
+    def __init__(self, objects: ClusterObjects) -> None:
         self._allocated = frozenset(
             device.key
             for claim in objects.claims.values()
             for device in (claim.allocation.devices if claim.allocation else ())
         )
-        self._merged: dict[frozenset[tuple[str, int]], MatchingDevices] = {}
+        self._merged: dict[frozenset[tuple[str, int]], ClaimRequestMatchesByNode] = {}
 
     def groups(
         self, tried: Sequence[ResolvedClaimRequest], *, apart: bool
@@ -83,13 +83,13 @@ class AlternativeChooser:
                 return found
         return {}
 
-    def _match(self, alike: Mapping[str, ResolvedClaimRequest]) -> MatchingDevices:
+    def _match(self, alike: Mapping[str, ResolvedClaimRequest]) -> ClaimRequestMatchesByNode:
         """Return the devices of all nodes; equal ones are one object, as for single requests."""
         key = frozenset((name, id(given.match)) for name, given in alike.items())
         if key not in self._merged:
             nodes = {name: given.match.nodes[name] for name, given in alike.items()}
             chosen = frozenset(name for name, given in alike.items() if name in given.match.chosen)
-            self._merged[key] = MatchingDevices(nodes, chosen)
+            self._merged[key] = ClaimRequestMatchesByNode(nodes, chosen)
         return self._merged[key]
 
 

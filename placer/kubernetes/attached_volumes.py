@@ -3,11 +3,11 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
-from placer.kubernetes.objects import Objects
+from placer.kubernetes.objects import ClusterObjects
 from placer_models.kubernetes.object_fields import object_title
 from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.storage import CLASS_KIND
-from placer_models.kubernetes.volume import CLAIM_KIND, VOLUME_KIND, VolumeClaimPart
+from placer_models.kubernetes.volume import CLAIM_KIND, VOLUME_KIND, KubeVolumeClaim
 
 ATTACHED = "placer/attach-"
 """The begin of the names of plain amounts: how many more volumes of a driver a node attaches."""
@@ -19,10 +19,10 @@ Attached = tuple[str, str]
 """A volume: its driver and its name there."""
 
 
-class AttachedVolumes:
+class AttachedVolumesOfDump:
     """The volumes and disks that the nodes of a cluster have, and what they can have besides."""
 
-    def __init__(self, objects: Objects) -> None:
+    def __init__(self, objects: ClusterObjects) -> None:
         self._objects = objects
         self._limited = {name for one in objects.csi_nodes.values() for name in one.limits}
         self._bound: defaultdict[str, list[KubePod]] = defaultdict(list)
@@ -123,7 +123,7 @@ class AttachedVolumes:
                 found.add(volume)
         return found
 
-    def _volume_of(self, claim: VolumeClaimPart) -> Attached | None:
+    def _volume_of(self, claim: KubeVolumeClaim) -> Attached | None:
         """Return what is attached for a claim, or None if that is nothing that counts."""
         volume = self._objects.volumes.get(claim.volume)
         if volume is not None:

@@ -3,28 +3,32 @@
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
-from placer.kubernetes.held_claims import HeldClaims
-from placer.kubernetes.held_devices import HeldDevices, held_devices, held_minors_in_device_status
+from placer.kubernetes.held_claims import DevicesHeldByClaimsOfDump
+from placer.kubernetes.held_devices import (
+    DevicesHeldByKubePod,
+    held_devices,
+    minors_of_pod_in_device_status,
+)
 from placer.kubernetes.summary import DumpSummary
 from placer_models.annotations.names import RESOURCE_STATUS
 from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.device import DeviceKey
-from placer_models.files.errors import cpu_ids_text
 from placer_models.files.tree import field_path_text
-from placer_models.instance.device_holders import DeviceHolders
-from placer_models.kubernetes.claimed import ClaimedResources, spec_with_claims
-from placer_models.kubernetes.device import DeviceObjectPart
+from placer_models.instance.device_holders import DeviceHolderLedger
+from placer_models.kubernetes.claimed import PodResourcesByClaims, spec_with_claims
+from placer_models.kubernetes.device import KubeKoordinatorDevice
 from placer_models.kubernetes.illegal_pod import device_types_asked, read_illegal_pod_spec
 from placer_models.kubernetes.join import NodeFromObjects
-from placer_models.kubernetes.object_fields import IllegalPodObjectError, ObjectError
+from placer_models.kubernetes.object_fields import IllegalPodObjectError, KubernetesObjectError
 from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_containers import ClusterFactsForRequests
-from placer_models.kubernetes.pod_spec import ReadPodSpec, may_own_cpus, read_kube_pod_spec
-from placer_models.kubernetes.topology import NodeResourceTopologyPart
+from placer_models.kubernetes.pod_spec import ParsedPodSpec, may_own_cpus, parsed_spec_of_kube_pod
+from placer_models.kubernetes.topology import KubeNodeResourceTopology
+from placer_models.message_text import cpu_ids_with_noun
 from placer_models.placement import DeviceGrant
 from placer_models.pod import PodSpec
-from placer_models.policy import BindPolicy, QosClass, Strength
+from placer_models.policy import BindPolicy, QosClass, RequiredOrPreferred
 
 _STATUS = ("metadata", "annotations", RESOURCE_STATUS)
 """The field in which a pod names its CPUs."""
@@ -40,14 +44,14 @@ class KubeRunningPod:
     """
 
     part: KubePod
-    asked: ReadPodSpec
+    asked: ParsedPodSpec
     cpus: CpuSet
     devices: tuple[DeviceGrant, ...]
     illegal: str = ""
 
 
 @dataclass(slots=True)
-class BoundPodReader:
+class KubeRunningPodReader:
     """Reads the bound pods of one node, one after the other.
 
     Attributes:
@@ -69,9 +73,9 @@ class BoundPodReader:
     """
 
     joined: NodeFromObjects
-    topology: NodeResourceTopologyPart | None
-    devices: DeviceObjectPart | None
-    claims: HeldClaims
+    topology: KubeNodeResourceTopology | None
+    devices: KubeKoordinatorDevice | None
+    claims: DevicesHeldByClaimsOfDump
     reading: ClusterFactsForRequests
     summary: DumpSummary
     unknown: set[str] = field(default_factory=set)
@@ -80,7 +84,7 @@ class BoundPodReader:
     unresolved: set[str] = field(default_factory=set)
     hides_cpus: bool = False
     owners: dict[int, str] = field(default_factory=dict)
-    holders: DeviceHolders = field(default_factory=DeviceHolders)
+    holders: DeviceHolderLedger = field(default_factory=DeviceHolderLedger)
     taken: list[DeviceKey] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -90,7 +94,7 @@ class BoundPodReader:
         """Return a pod with its CPUs and devices; of an illegal one, as far as they are named.
 
         Raises:
-            ObjectError: It holds what the node lacks, or what another pod holds.
+            KubernetesObjectError: It holds what the node lacks, or what another pod holds.
 
         """
         try:
@@ -111,7 +115,9 @@ class BoundPodReader:
         grants = self._granted(part, asked.spec)
         if part.claims:
             claimed = self._claimed(part, grants)
-            asked = spec_with_claims(asked, ClaimedResources(Counter(one.type for one in claimed)))
+            asked = spec_with_claims(
+                asked, PodResourcesByClaims(Counter(one.type for one in claimed))
+            )
             grants = tuple(sorted((*grants, *claimed), key=lambda one: (one.type, one.minor)))
         return KubeRunningPod(part, asked, cpus, grants)
 
@@ -122,7 +128,7 @@ class BoundPodReader:
         are given out on the node.
 
         Raises:
-            ObjectError: It holds what the node lacks, or what another pod holds.
+            KubernetesObjectError: It holds what the node lacks, or what another pod holds.
 
         """
         self.summary.assume(
@@ -152,7 +158,7 @@ class BoundPodReader:
         hidden = set()
         for kind in device_types_asked(part, self.reading) - named:
             minors = {
-                (kind, minor) for minor in held_minors_in_device_status(part, kind, self.devices)
+                (kind, minor) for minor in minors_of_pod_in_device_status(part, kind, self.devices)
             }
             self.unasked |= minors
             hidden |= set() if minors else {kind}
@@ -177,17 +183,17 @@ class BoundPodReader:
             self._hide_cpus(part)
         if not claimed:
             return cpus
-        milli = read_kube_pod_spec(part, self.reading, owns_cpus=True).spec.requests.cpu_milli
+        milli = parsed_spec_of_kube_pod(part, self.reading, owns_cpus=True).spec.requests.cpu_milli
         return claimed if milli == 1000 * len(claimed) else cpus
 
-    def _asked(self, part: KubePod, cpus: CpuSet) -> ReadPodSpec:
+    def _asked(self, part: KubePod, cpus: CpuSet) -> ParsedPodSpec:
         """Return what a pod asks for; it shares CPUs if none are named as its own."""
         owns = bool(cpus) or (self.joined.kubelet_is_static and may_own_cpus(part))
-        asked = read_kube_pod_spec(part, self.reading, owns_cpus=owns)
+        asked = parsed_spec_of_kube_pod(part, self.reading, owns_cpus=owns)
         if cpus or not asked.spec.qos.owns_cpus:
             return asked
         self._hide_cpus(part)
-        asked = read_kube_pod_spec(part, self.reading)
+        asked = parsed_spec_of_kube_pod(part, self.reading)
         return replace(asked, spec=_shared(asked.spec)) if asked.spec.qos.owns_cpus else asked
 
     def _hide_cpus(self, part: KubePod) -> None:
@@ -208,7 +214,7 @@ class BoundPodReader:
         """Return the devices that a pod holds, except those of its claims."""
         return self._held(part, spec).grants
 
-    def _held(self, part: KubePod, spec: PodSpec) -> HeldDevices:
+    def _held(self, part: KubePod, spec: PodSpec) -> DevicesHeldByKubePod:
         """Return the devices that a pod holds or sees, and note which are given to nobody."""
         held = held_devices(part, spec, self.joined, self.devices, self.holders, self.taken)
         if held.unresolved:
@@ -240,7 +246,7 @@ class BoundPodReader:
         return claimed
 
 
-def _cpus_of(part: KubePod, topology: NodeResourceTopologyPart | None) -> CpuSet:
+def _cpus_of(part: KubePod, topology: KubeNodeResourceTopology | None) -> CpuSet:
     """Return the CPUs that a pod owns, as far as they are named."""
     if part.status is not None and part.status.cpuset:
         return part.status.cpuset
@@ -260,10 +266,10 @@ def _shared(spec: PodSpec) -> PodSpec:
         spec,
         qos=QosClass.LS,
         bind=BindPolicy.DEFAULT,
-        bind_strength=Strength.PREFERRED,
+        bind_strength=RequiredOrPreferred.PREFERRED,
         locality=(),
         exclusive=None,
-        exclusive_strength=Strength.PREFERRED,
+        exclusive_strength=RequiredOrPreferred.PREFERRED,
         scope=None,
     )
 
@@ -272,28 +278,29 @@ def _own(part: KubePod, want: int, cpus: CpuSet, node: Node, owners: dict[int, s
     """Give a pod its CPUs, of which it wants so many.
 
     Raises:
-        ObjectError: The node lacks them, another pod has them, or the pod asks for another number.
+        KubernetesObjectError: The node lacks them, another pod has them, or the pod asks for
+            another number.
 
     """
     title = part.identity.title
     if unknown := cpus - node.machine.topology.cpu.keys():
-        raise ObjectError(
+        raise KubernetesObjectError(
             title,
             _STATUS,
-            f"{cpu_ids_text(unknown)}: Node {node.name} has "
+            f"{cpu_ids_with_noun(unknown)}: Node {node.name} has "
             f"{format_cpu_list(node.machine.topology.cpu)}",
         )
     if len(cpus) != want:
-        raise ObjectError(
+        raise KubernetesObjectError(
             title,
             _STATUS,
             f"names {len(cpus)} CPUs, {format_cpu_list(cpus)}; its containers ask for {want}",
         )
     if twice := cpus & owners.keys():
-        raise ObjectError(
+        raise KubernetesObjectError(
             title,
             _STATUS,
-            f"{cpu_ids_text(twice)} of Node {node.name} belongs to {owners[min(twice)]} already; "
-            "a CPU has one owner",
+            f"{cpu_ids_with_noun(twice)} of Node {node.name} belongs to {owners[min(twice)]} "
+            "already; a CPU has one owner",
         )
     owners.update(dict.fromkeys(cpus, title))

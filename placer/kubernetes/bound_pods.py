@@ -6,12 +6,12 @@ Memory and hugepages they hold by NUMA node: as they say, or as a guess.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from placer.kubernetes.bound_pod import BoundPodReader, KubeRunningPod
-from placer.kubernetes.held_claims import HeldClaims
-from placer.kubernetes.salvage import without_allocation_records
+from placer.kubernetes.bound_pod import KubeRunningPod, KubeRunningPodReader
+from placer.kubernetes.held_claims import DevicesHeldByClaimsOfDump
+from placer.kubernetes.salvage import pod_without_allocation_records
 from placer.kubernetes.summary import DumpSummary
 from placer_models.affinity import SYSTEM_NAMESPACE
-from placer_models.annotations.resource_status import NumaShare
+from placer_models.annotations.resource_status import ResourceStatusNumaNode
 from placer_models.bound import is_bound_by_policy, numa_nodes_of_cpus, pool_on_numa_nodes
 from placer_models.cluster import Node, RunningPod
 from placer_models.cpuset import CpuSet
@@ -20,21 +20,21 @@ from placer_models.instance.guessed_memory import (
     MEMORY,
     Holdings,
     PodWithUnlocatedMemory,
-    guessed_holdings,
+    guessed_memory_of_running_pods,
     numa_node_with_pool_room,
 )
 from placer_models.instance.guessed_room import Resource
 from placer_models.instance.running_defaults import (
-    default_container_cpus,
     numa_nodes_of_cpus_and_devices,
-    pool_cpus,
+    running_pool_cpus_of_node,
+    split_cpuset_over_containers,
 )
-from placer_models.kubernetes.device import DeviceObjectPart
+from placer_models.kubernetes.device import KubeKoordinatorDevice
 from placer_models.kubernetes.join import NodeFromObjects
-from placer_models.kubernetes.object_fields import ObjectError
+from placer_models.kubernetes.object_fields import KubernetesObjectError
 from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_containers import ClusterFactsForRequests
-from placer_models.kubernetes.topology import NodeResourceTopologyPart
+from placer_models.kubernetes.topology import KubeNodeResourceTopology
 from placer_models.placement import PodPlacement
 from placer_models.pod import Container, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
@@ -42,7 +42,7 @@ from placer_models.taints import Toleration, TolerationOperator
 
 
 @dataclass(frozen=True, slots=True)
-class LaidMemory:
+class MemoryHeldByKubePod:
     """What one pod holds, in the form of placements.
 
     Attributes:
@@ -55,9 +55,9 @@ class LaidMemory:
     guessed: bool
 
 
-def laid_memory(
+def held_memory_of_bound_pods(
     read: Sequence[KubeRunningPod], node: Node, owned: Mapping[QosClass, CpuSet]
-) -> list[LaidMemory]:
+) -> list[MemoryHeldByKubePod]:
     """Return what each of the pods of a node holds.
 
     What a pod does not say is guessed (`guessed_memory`), beside what all others say. Memory and
@@ -72,11 +72,11 @@ def laid_memory(
     runners = _runners(read, node, owned, said)
     several = len(node.machine.topology.numa_nodes) > 1
     found = []
-    guessed = guessed_holdings(node, owned, runners, room)
+    guessed = guessed_memory_of_running_pods(node, owned, runners, room)
     for own, runner, given in zip(said, runners, guessed, strict=True):
         all_of_it = {**given, **own}
         found.append(
-            LaidMemory(
+            MemoryHeldByKubePod(
                 tuple(sorted((n, size) for n, size in all_of_it[MEMORY].items() if size)),
                 tuple(
                     sorted(
@@ -93,7 +93,7 @@ def laid_memory(
     return found
 
 
-def bound_pool_numa_nodes(one: KubeRunningPod, node: Node) -> tuple[NumaShare, ...]:
+def bound_pool_numa_nodes(one: KubeRunningPod, node: Node) -> tuple[ResourceStatusNumaNode, ...]:
     """Return the NUMA nodes to whose pool a pod says that it is bound; none if nothing binds it."""
     spec = one.asked.spec
     may_be = is_bound_by_policy(spec, node) or spec.constrained_burst
@@ -162,7 +162,9 @@ def _runners(
         near |= {n for amounts in held.values() for n, amount in amounts.items() if amount}
         if not homes and is_bound_by_policy(spec, node):
             # It runs on all of its pool, whatever the policy wants.
-            homes = set(numa_nodes_of_cpus(pool_cpus(spec.qos, node, owned), topology))
+            homes = set(
+                numa_nodes_of_cpus(running_pool_cpus_of_node(spec.qos, node, owned), topology)
+            )
         found.append(
             PodWithUnlocatedMemory(
                 (one.part.identity.namespace, one.part.identity.name),
@@ -207,14 +209,14 @@ class RunningPodsOfKubeNode:
 
 def read_pods_bound_to_node(
     joined: NodeFromObjects,
-    topology: NodeResourceTopologyPart | None,
-    devices: DeviceObjectPart | None,
+    topology: KubeNodeResourceTopology | None,
+    devices: KubeKoordinatorDevice | None,
     pods: Iterable[KubePod],
-    claims: HeldClaims,
+    claims: DevicesHeldByClaimsOfDump,
     reading: ClusterFactsForRequests,
     specs: dict[PodSpec, PodSpec],
     summary: DumpSummary,
-    fault: Callable[[ObjectError], None],
+    fault: Callable[[KubernetesObjectError], None],
 ) -> RunningPodsOfKubeNode:
     """Return the pods of a node with what they hold.
 
@@ -222,16 +224,16 @@ def read_pods_bound_to_node(
     faulty pod is reported to ``fault``, and counts as one of which nobody says what it holds.
     Pods of equal specs share one object in ``specs``, to which new specs are added.
     """
-    reader = BoundPodReader(joined, topology, devices, claims, reading, summary)
+    reader = KubeRunningPodReader(joined, topology, devices, claims, reading, summary)
     # What a faulty pod holds is unknown; nothing comes to its node.
-    nobody = BoundPodReader(joined, None, None, claims, reading, DumpSummary())
+    nobody = KubeRunningPodReader(joined, None, None, claims, reading, DumpSummary())
     read: list[KubeRunningPod] = []
     for part in pods:
         try:
             one = reader.read(part)
-        except ObjectError as error:
+        except KubernetesObjectError as error:
             fault(error)
-            one = nobody.read(without_allocation_records(part))
+            one = nobody.read(pod_without_allocation_records(part))
         one.asked = replace(one.asked, spec=specs.setdefault(one.asked.spec, one.asked.spec))
         read.append(one)
     pinned: CpuSet = frozenset().union(*(one.cpus for one in read if _is_pinned(one.part)))
@@ -248,7 +250,7 @@ def read_pods_bound_to_node(
     node = replace(joined.node, unpooled_cpus=joined.node.unpooled_cpus | pinned)
     for one in read:
         owned[one.asked.spec.qos] = owned.get(one.asked.spec.qos, frozenset()) | one.cpus
-    memory = laid_memory(read, node, owned)
+    memory = held_memory_of_bound_pods(read, node, owned)
     for one, held in zip(read, memory, strict=True):
         pod = Pod(
             one.part.identity.name,
@@ -289,12 +291,12 @@ def _is_pinned(part: KubePod) -> bool:
 
 
 def _placement(
-    one: KubeRunningPod, node: Node, owned: Mapping[QosClass, CpuSet], held: LaidMemory
+    one: KubeRunningPod, node: Node, owned: Mapping[QosClass, CpuSet], held: MemoryHeldByKubePod
 ) -> PodPlacement:
     spec, topology = one.asked.spec, node.machine.topology
     cpuset, cpu_milli = one.cpus, None
     if not spec.qos.owns_cpus:
-        cpuset = pool_cpus(spec.qos, node, owned)
+        cpuset = running_pool_cpus_of_node(spec.qos, node, owned)
         if homes := bound_pool_numa_nodes(one, node):
             cpuset = pool_on_numa_nodes(cpuset, [share.node for share in homes], topology)
             cpu_milli = _counted(homes, spec.requests.cpu_milli)
@@ -304,7 +306,7 @@ def _placement(
         gang=None,
         node=node.name,
         cpuset=cpuset,
-        containers=default_container_cpus(spec, cpuset, topology),
+        containers=split_cpuset_over_containers(spec, cpuset, topology),
         memory_bytes=held.memory_bytes,
         hugepages=held.hugepages,
         devices=one.devices,
@@ -312,7 +314,7 @@ def _placement(
     )
 
 
-def _counted(homes: tuple[NumaShare, ...], want: int) -> tuple[tuple[int, int], ...]:
+def _counted(homes: tuple[ResourceStatusNumaNode, ...], want: int) -> tuple[tuple[int, int], ...]:
     """Return how much of a bound pod's CPU request counts on each NUMA node, as the pod says.
 
     If what it says is not the whole request, all of it counts on the first NUMA node.
@@ -335,7 +337,7 @@ def _system(
     everything = Toleration(operator=TolerationOperator.EXISTS)
     container = Container("system", Resources(cpu_milli=milli))
     spec = PodSpec((container,), tolerations=(everything,))
-    cpuset = pool_cpus(QosClass.LS, node, owned)
+    cpuset = running_pool_cpus_of_node(QosClass.LS, node, owned)
     cpu_milli = None
     numa = (
         numa_node_to_bind_to(milli, beside, node, owned) if is_bound_by_policy(spec, node) else None
@@ -349,7 +351,7 @@ def _system(
         gang=None,
         node=node.name,
         cpuset=cpuset,
-        containers=default_container_cpus(spec, cpuset, node.machine.topology),
+        containers=split_cpuset_over_containers(spec, cpuset, node.machine.topology),
         cpu_milli=cpu_milli,
     )
     guessed = numa is not None and len(node.machine.topology.numa_nodes) > 1

@@ -1,22 +1,22 @@
 """Requests of claims, resolved: how many devices of which type, or why that cannot be said."""
 
-from placer.kubernetes.device_matches import MatchingDevices
+from placer.kubernetes.device_matches import ClaimRequestMatchesByNode
 from placer.kubernetes.doubts import UnreadableObjects
-from placer.kubernetes.pod_claims import PodClaims, ResolvedClaimRequest
+from placer.kubernetes.pod_claims import ResolvedClaimRequest, ResolvedPodClaims
 from placer_models.kubernetes.listed_devices import (
     CPU_CAPACITY,
     SEVERAL_CPUS,
     is_cpu_group_of_whole_node,
 )
-from placer_models.kubernetes.resource_claim import ClaimPart, ClaimRequest
+from placer_models.kubernetes.resource_claim import ClaimDeviceRequest, KubeResourceClaim
 
 
 def resolved_claim_request(
     title: str,
-    request: ClaimRequest,
-    claim: ClaimPart | None,
-    found: PodClaims,
-    match: MatchingDevices,
+    request: ClaimDeviceRequest,
+    claim: KubeResourceClaim | None,
+    found: ResolvedPodClaims,
+    match: ClaimRequestMatchesByNode,
     doubts: UnreadableObjects,
     *,
     alone: bool,
@@ -73,7 +73,7 @@ def resolved_claim_request(
     return ResolvedClaimRequest(claim, request, kind, cpus or count, match)
 
 
-def _cpus_asked(request: ClaimRequest, match: MatchingDevices) -> tuple[int, str]:
+def _cpus_asked(request: ClaimDeviceRequest, match: ClaimRequestMatchesByNode) -> tuple[int, str]:
     """Return how many CPUs of a device of several CPUs a request asks for, or why that is unclear.
 
     Without a capacity it asks for all of them, or of a whole machine for as many as its count.

@@ -13,7 +13,7 @@ MOST_TURNS = 64
 
 
 @dataclass(slots=True)
-class PickedAlternatives:
+class ClaimCombination:
     """One combination: which of several alternatives each request is taken with.
 
     Attributes:
@@ -32,15 +32,15 @@ class PickedAlternatives:
         return groups[self.picks[place] if place < len(self.picks) else 0]
 
 
-def results_of_claim_combinations(look: Callable[[PickedAlternatives], T]) -> Iterator[T]:
+def results_of_claim_combinations(look: Callable[[ClaimCombination], T]) -> Iterator[T]:
     """Yield what is found with each combination, the best first, up to `MOST_TURNS`."""
-    turn = PickedAlternatives()
+    turn = ClaimCombination()
     for _ in range(MOST_TURNS):
         yield look(turn)
         picks = _next(turn.picks, turn.sizes)
         if picks is None:
             return
-        turn = PickedAlternatives(picks)
+        turn = ClaimCombination(picks)
 
 
 def _next(picks: Sequence[int], sizes: Sequence[int]) -> tuple[int, ...] | None:

@@ -4,19 +4,19 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from placer.kubernetes.alternatives import AlternativeChooser
+from placer.kubernetes.alternatives import ClaimAlternativeChooser
 from placer.kubernetes.claim_requests import resolved_claim_request
-from placer.kubernetes.claim_turns import PickedAlternatives, results_of_claim_combinations
-from placer.kubernetes.device_matches import DeviceMatches, MatchingDevices
-from placer.kubernetes.device_pools import PublishedDevices
-from placer.kubernetes.node_set_labels import SyntheticNodeLabelMaker
-from placer.kubernetes.objects import Objects
+from placer.kubernetes.claim_turns import ClaimCombination, results_of_claim_combinations
+from placer.kubernetes.device_matches import ClaimRequestMatchCache, ClaimRequestMatchesByNode
+from placer.kubernetes.device_pools import PublishedDevicesOfDump
+from placer.kubernetes.node_set_labels import NodeSetLabelMaker
+from placer.kubernetes.objects import ClusterObjects
 from placer.kubernetes.pod_claims import (
     AlikeDevices,
     Constraint,
     Label,
-    PodClaims,
     ResolvedClaimRequest,
+    ResolvedPodClaims,
     require_common_attributes,
 )
 from placer.kubernetes.shared_claims import (
@@ -34,19 +34,19 @@ from placer_models.kubernetes.cpu_config import configs_for_claim_request
 from placer_models.kubernetes.listed_devices import CPU_DRIVER, CPU_TYPES, SEVERAL_CPUS
 from placer_models.kubernetes.object_fields import object_title
 from placer_models.kubernetes.pod import KubePod
-from placer_models.kubernetes.pod_claims import PodClaim
+from placer_models.kubernetes.pod_claims import KubePodClaim
 from placer_models.kubernetes.pod_containers import ClusterFactsForRequests
-from placer_models.kubernetes.pod_spec import ReadPodSpec, read_kube_pod_spec
+from placer_models.kubernetes.pod_spec import ParsedPodSpec, parsed_spec_of_kube_pod
 from placer_models.kubernetes.resource_claim import (
     KIND,
     MOST_CONSUMERS,
     MOST_DEVICES,
     TEMPLATE_KIND,
-    ClaimPart,
-    ClaimRequest,
-    ClaimSpec,
+    ClaimDeviceRequest,
+    KubeResourceClaim,
+    KubeResourceClaimSpec,
 )
-from placer_models.node_affinity import NodeAffinity, NodeTerm, PreferredTerm
+from placer_models.node_affinity import NodeAffinity, NodeTerm, PreferredNodeTerm
 from placer_models.placement import NamespacedName
 from placer_models.pod import Variant
 from placer_models.policy import AlignmentPolicy
@@ -65,13 +65,13 @@ _ONE_NUMA_NODE = (None, AlignmentPolicy.NONE, AlignmentPolicy.SINGLE_NUMA_NODE)
 """Policies of a pod that go with claims on CPUs of one NUMA node."""
 
 
-class WaitingPodClaims:
+class WaitingPodClaimsOfDump:
     """The claims of a cluster's waiting pods."""
 
     def __init__(
         self,
-        objects: Objects,
-        pools: PublishedDevices,
+        objects: ClusterObjects,
+        pools: PublishedDevicesOfDump,
         summary: DumpSummary,
         holders: Mapping[NamespacedName, NamespacedName] | None = None,
     ) -> None:
@@ -80,14 +80,14 @@ class WaitingPodClaims:
         self._objects = objects
         self._pools = pools
         self._summary = summary
-        self._labels = SyntheticNodeLabelMaker(CLAIMABLE, "have what is claimed", summary)
+        self._labels = NodeSetLabelMaker(CLAIMABLE, "have what is claimed", summary)
         self._alike: AlikeDevices = {}
         self._numa_known = frozenset(objects.topologies) | {
             name for name in pools.cpus if pools.topology(name) is not None
         }
         self._by_claims_alone = _by_claims_alone(objects, pools)
-        self._matches = DeviceMatches(objects, pools)
-        self._alternatives = AlternativeChooser(objects)
+        self._matches = ClaimRequestMatchCache(objects, pools)
+        self._alternatives = ClaimAlternativeChooser(objects)
         self._marks: dict[str, dict[str, frozenset[DeviceKey]]] = {}
         self._users = Counter[NamespacedName](
             (part.identity.namespace, one.claim)
@@ -98,8 +98,8 @@ class WaitingPodClaims:
         )
 
     def with_claims(
-        self, part: KubePod, asked: ReadPodSpec, reading: ClusterFactsForRequests
-    ) -> ReadPodSpec:
+        self, part: KubePod, asked: ParsedPodSpec, reading: ClusterFactsForRequests
+    ) -> ParsedPodSpec:
         """Return what a waiting pod asks for, its claims included.
 
         Where nodes serve it with different devices, it has a variant for each of them.
@@ -140,14 +140,18 @@ class WaitingPodClaims:
         )
 
     def _with(
-        self, found: PodClaims, part: KubePod, asked: ReadPodSpec, reading: ClusterFactsForRequests
-    ) -> ReadPodSpec:
+        self,
+        found: ResolvedPodClaims,
+        part: KubePod,
+        asked: ParsedPodSpec,
+        reading: ClusterFactsForRequests,
+    ) -> ParsedPodSpec:
         """Return what a pod asks for with what its claims ask for."""
         own = {request.type for request in asked.spec.requests.devices}
         lacks = []
         if found.cpus:
             selected = asked.spec.node_selector
-            asked = read_kube_pod_spec(part, reading, owns_cpus=True, select=selected)
+            asked = parsed_spec_of_kube_pod(part, reading, owns_cpus=True, select=selected)
             milli = asked.spec.requests.cpu_milli + asked.shared_milli
             if not asked.spec.qos.owns_cpus or milli != 1000 * found.cpus:
                 lacks.append(
@@ -170,7 +174,7 @@ class WaitingPodClaims:
         )
         return replace(asked, spec=with_affinity_to_claim_sharers(asked.spec, found))
 
-    def _ways(self, part: KubePod) -> list[PodClaims]:
+    def _ways(self, part: KubePod) -> list[ResolvedPodClaims]:
         """Return what the claims of a pod ask for, each on other nodes.
 
         A pod may ask for other devices on other nodes, and for nothing else.
@@ -193,7 +197,7 @@ class WaitingPodClaims:
             )
         return ways
 
-    def asked_on(self, part: KubePod, node: str) -> PodClaims:
+    def asked_on(self, part: KubePod, node: str) -> ResolvedPodClaims:
         """Return what a waiting pod asks for by claims on a node."""
         ways = self._ways(part)
         return next((found for found in ways if node in (found.nodes or ())), ways[0])
@@ -209,9 +213,9 @@ class WaitingPodClaims:
             ),
         )
 
-    def _in_turn(self, part: KubePod, turn: PickedAlternatives) -> PodClaims:
+    def _in_turn(self, part: KubePod, turn: ClaimCombination) -> ResolvedPodClaims:
         """Return what a waiting pod asks for by claims, of each alternative what a turn says."""
-        found = PodClaims()
+        found = ResolvedPodClaims()
         constraints: list[Constraint] = []
         for one in part.claims:
             constraints += self._ask(part, one, found, turn)
@@ -220,7 +224,7 @@ class WaitingPodClaims:
         return found
 
     def _ask(
-        self, part: KubePod, one: PodClaim, found: PodClaims, turn: PickedAlternatives
+        self, part: KubePod, one: KubePodClaim, found: ResolvedPodClaims, turn: ClaimCombination
     ) -> list[Constraint]:
         """Add the requests of one claim, and return what its devices must have in common."""
         namespace = part.identity.namespace
@@ -255,10 +259,10 @@ class WaitingPodClaims:
     def _share(
         self,
         part: KubePod,
-        one: PodClaim,
-        claim: ClaimPart,
-        found: PodClaims,
-        turn: PickedAlternatives,
+        one: KubePodClaim,
+        claim: KubeResourceClaim,
+        found: ResolvedPodClaims,
+        turn: ClaimCombination,
     ) -> list[Constraint]:
         """Add a claim that several waiting pods have.
 
@@ -288,11 +292,11 @@ class WaitingPodClaims:
         )
         return []
 
-    def _anywhere(self, claim: ClaimPart, one: PodClaim) -> PodClaims:
+    def _anywhere(self, claim: KubeResourceClaim, one: KubePodClaim) -> ResolvedPodClaims:
         """Return what a claim asks for, on all nodes that can serve it in any way."""
 
-        def asked(turn: PickedAlternatives) -> PodClaims:
-            found = PodClaims()
+        def asked(turn: ClaimCombination) -> ResolvedPodClaims:
+            found = ResolvedPodClaims()
             self._spec(claim.identity.title, claim.spec, claim, one, found, turn)
             return found
 
@@ -311,7 +315,7 @@ class WaitingPodClaims:
         key = part.identity.key
         self._holders = {claim: pod for claim, pod in self._holders.items() if pod != key}
 
-    def _reached(self, claim: ClaimPart) -> list[str]:
+    def _reached(self, claim: KubeResourceClaim) -> list[str]:
         """Return the nodes where a claim's devices can be used."""
         access = claim.allocation.access if claim.allocation else None
         return [
@@ -324,11 +328,11 @@ class WaitingPodClaims:
     def _spec(
         self,
         title: str,
-        spec: ClaimSpec,
-        claim: ClaimPart | None,
-        of: PodClaim,
-        found: PodClaims,
-        turn: PickedAlternatives,
+        spec: KubeResourceClaimSpec,
+        claim: KubeResourceClaim | None,
+        of: KubePodClaim,
+        found: ResolvedPodClaims,
+        turn: ClaimCombination,
     ) -> list[Constraint]:
         found.lacks += [f"{what} of {title}" for what in spec.lacks]
         given: list[ResolvedClaimRequest] = []
@@ -360,7 +364,7 @@ class WaitingPodClaims:
             for same in spec.constraints
         ]
 
-    def _is_told_cpus(self, one: ResolvedClaimRequest, spec: ClaimSpec) -> bool:
+    def _is_told_cpus(self, one: ResolvedClaimRequest, spec: KubeResourceClaimSpec) -> bool:
         """Return whether the class or the claim configures the CPUs, so that Placer may not."""
         configs = list(self._objects.device_classes[one.request.device_class].configs)
         configs += [{**config, "requests": list(names)} for names, config in spec.configs]
@@ -369,17 +373,17 @@ class WaitingPodClaims:
     def _first(
         self,
         title: str,
-        choices: Sequence[ClaimRequest],
-        claim: ClaimPart | None,
-        spec: ClaimSpec,
-        found: PodClaims,
-        turn: PickedAlternatives,
+        choices: Sequence[ClaimDeviceRequest],
+        claim: KubeResourceClaim | None,
+        spec: KubeResourceClaimSpec,
+        found: ResolvedPodClaims,
+        turn: ClaimCombination,
     ) -> ResolvedClaimRequest | None:
         """Return a request, resolved, or None if it cannot be given at all.
 
         Of several alternatives that is the first of each node, for the nodes whose turn it is.
         """
-        tried = [PodClaims() for _ in choices]
+        tried = [ResolvedPodClaims() for _ in choices]
         resolved = [
             resolved_claim_request(
                 title,
@@ -411,7 +415,7 @@ class WaitingPodClaims:
             found.keep(())
         return None
 
-    def _mark(self, title: str, match: MatchingDevices, found: PodClaims) -> str:
+    def _mark(self, title: str, match: ClaimRequestMatchesByNode, found: ResolvedPodClaims) -> str:
         """Return the mark of the devices that match; empty where all of their nodes' type do."""
         if not match.chosen:
             return ""
@@ -433,9 +437,9 @@ class WaitingPodClaims:
     def _chosen(
         self,
         tried: Sequence[ResolvedClaimRequest],
-        spec: ClaimSpec,
-        found: PodClaims,
-        turn: PickedAlternatives,
+        spec: KubeResourceClaimSpec,
+        found: ResolvedPodClaims,
+        turn: ClaimCombination,
     ) -> ResolvedClaimRequest | None:
         """Return what is taken of several alternatives, or None if no node has any of them."""
         names = {one.request.name for one in tried}
@@ -457,12 +461,12 @@ class WaitingPodClaims:
 
 
 def _preferring(
-    wished: NodeAffinity | None, labels: Sequence[Label], ways: Sequence[PodClaims]
+    wished: NodeAffinity | None, labels: Sequence[Label], ways: Sequence[ResolvedPodClaims]
 ) -> NodeAffinity:
     """Return a wish for the nodes with the better alternatives, as kube-scheduler scores them."""
     least = min(found.liking for found in ways)
     more = tuple(
-        PreferredTerm(
+        PreferredNodeTerm(
             NodeTerm((LabelExpression(key, SelectorOperator.IN, (value,)),)), found.liking - least
         )
         for (key, value), found in zip(labels, ways, strict=True)
@@ -477,7 +481,9 @@ def _given_out(kind: str) -> str:
     return f"placer:{kind.replace('/', '-')}-by-resource"
 
 
-def _by_claims_alone(objects: Objects, pools: PublishedDevices) -> dict[str, frozenset[str]]:
+def _by_claims_alone(
+    objects: ClusterObjects, pools: PublishedDevicesOfDump
+) -> dict[str, frozenset[str]]:
     """Return type -> the nodes that give its devices by claims alone.
 
     There no kubelet gives a pod such a device for a request of its containers.

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable
 
-from placer.kubernetes.objects import Objects
-from placer_models.kubernetes.node_access import NodesWithAccess
-from placer_models.kubernetes.object_fields import ObjectError
-from placer_models.kubernetes.resource_slice import ResourceSlicePart
+from placer.kubernetes.objects import ClusterObjects
+from placer_models.kubernetes.node_access import DeviceAccessNodeSelector
+from placer_models.kubernetes.object_fields import KubernetesObjectError
+from placer_models.kubernetes.resource_slice import KubeResourceSlice
 from placer_models.placement import NamespacedName
 
 
-def close_nodes_of_invalid_slice(objects: Objects, error: ObjectError) -> None:
+def close_nodes_of_invalid_slice(objects: ClusterObjects, error: KubernetesObjectError) -> None:
     """Close the nodes of a pool, as one of its ResourceSlices contradicts another."""
     objects.bear(error)
     for one in list(objects.slices.values()):
@@ -18,7 +18,7 @@ def close_nodes_of_invalid_slice(objects: Objects, error: ObjectError) -> None:
             objects.closed |= _nodes_of(objects, _of_pool(objects, pool))
 
 
-def close_nodes_of_invalid_claim(objects: Objects, error: ObjectError) -> None:
+def close_nodes_of_invalid_claim(objects: ClusterObjects, error: KubernetesObjectError) -> None:
     """Close the nodes where a ResourceClaim may hold what it was given."""
     objects.bear(error)
     for claim in objects.claims.values():
@@ -27,7 +27,7 @@ def close_nodes_of_invalid_claim(objects: Objects, error: ObjectError) -> None:
             objects.doubts.claims.append(claim.identity.key)
 
 
-def close_doubted_nodes(objects: Objects) -> None:
+def close_doubted_nodes(objects: ClusterObjects) -> None:
     """Close all nodes that what cannot be read may concern."""
     doubts = objects.doubts
     for one in doubts.slices:
@@ -43,7 +43,7 @@ def close_doubted_nodes(objects: Objects) -> None:
     objects.closed |= objects.nodes.keys() if doubts.everywhere else set()
 
 
-def _nodes_with(objects: Objects, claim: NamespacedName) -> set[str]:
+def _nodes_with(objects: ClusterObjects, claim: NamespacedName) -> set[str]:
     """Return the nodes where a claim may hold devices: its pods', or all that have devices."""
     found = {
         part.node
@@ -53,16 +53,16 @@ def _nodes_with(objects: Objects, claim: NamespacedName) -> set[str]:
     return found or _nodes_of(objects, objects.slices.values())
 
 
-def _of_pool(objects: Objects, pool: tuple[str, str]) -> list[ResourceSlicePart]:
+def _of_pool(objects: ClusterObjects, pool: tuple[str, str]) -> list[KubeResourceSlice]:
     return [one for one in objects.slices.values() if (one.driver, one.pool) == pool]
 
 
-def _nodes_of(objects: Objects, slices: Iterable[ResourceSlicePart]) -> set[str]:
+def _nodes_of(objects: ClusterObjects, slices: Iterable[KubeResourceSlice]) -> set[str]:
     accesses = {access for part in slices for _, access in part.devices}
     return {name for access in accesses for name in _included(objects, access)}
 
 
-def _included(objects: Objects, access: NodesWithAccess) -> set[str]:
+def _included(objects: ClusterObjects, access: DeviceAccessNodeSelector) -> set[str]:
     return {
         name
         for name, node in objects.nodes.items()

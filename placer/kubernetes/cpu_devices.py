@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from placer_models.annotations.node_topology import ReportedCpu
+from placer_models.annotations.node_topology import NodeTopologyAnnotationCpu
 from placer_models.cpuset import CpuSet, parse_cpu_list
 from placer_models.device import Device
-from placer_models.kubernetes.device_attributes import ListedDevice
+from placer_models.kubernetes.device_attributes import ResourceSliceDevice
 from placer_models.kubernetes.listed_devices import (
     CPU_CAPACITY,
     CPU_DRIVER,
@@ -17,7 +17,7 @@ from placer_models.kubernetes.listed_devices import (
     is_cpu_group_of_whole_node,
 )
 from placer_models.kubernetes.resource_slice import MULTIPLE
-from placer_models.kubernetes.topology import NodeResourceTopologyPart
+from placer_models.kubernetes.topology import KubeNodeResourceTopology
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,8 @@ class CpuGroupDevice:
 
 def cpu_group_devices(
     node: str,
-    devices: Sequence[ListedDevice],
-    topology: NodeResourceTopologyPart | None,
+    devices: Sequence[ResourceSliceDevice],
+    topology: KubeNodeResourceTopology | None,
     reserved: CpuSet,
 ) -> list[CpuGroupDevice]:
     """Return the devices of several CPUs of one node.
@@ -71,7 +71,10 @@ def cpu_group_devices(
 
 
 def _one(
-    node: str, listed: ListedDevice, known: Sequence[ReportedCpu], reserved: CpuSet
+    node: str,
+    listed: ResourceSliceDevice,
+    known: Sequence[NodeTopologyAnnotationCpu],
+    reserved: CpuSet,
 ) -> CpuGroupDevice:
     here = _here(listed, known)
     text = listed.text(CPU_IDS)
@@ -96,7 +99,9 @@ def _one(
     return replace(found, why="of a socket that is not one NUMA node, for which there is no word")
 
 
-def _here(listed: ListedDevice, known: Sequence[ReportedCpu]) -> list[ReportedCpu]:
+def _here(
+    listed: ResourceSliceDevice, known: Sequence[NodeTopologyAnnotationCpu]
+) -> list[NodeTopologyAnnotationCpu]:
     """Return the CPUs of the socket, NUMA node or node that a device is, reserved ones included."""
     numa, socket = listed.number(*CPU_NUMA), listed.number(f"{CPU_DRIVER}/socketID")
     if numa is not None:

@@ -4,21 +4,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from placer.kubernetes.device_pools import PublishedDevices, PublishedNodeDevice
-from placer.kubernetes.objects import Objects
+from placer.kubernetes.device_pools import PublishedDevicesOfDump, PublishedNodeDevice
+from placer.kubernetes.objects import ClusterObjects
 from placer_models.device import is_mig_instance
 from placer_models.kubernetes.device_selector import (
     CelSelector,
-    UnsupportedSelectorError,
-    device_meets,
+    UnsupportedDeviceSelectorError,
+    device_meets_selectors,
     read_cel_selector,
 )
 from placer_models.kubernetes.listed_devices import CPU_TYPES
-from placer_models.kubernetes.resource_claim import ClaimRequest
+from placer_models.kubernetes.resource_claim import ClaimDeviceRequest
 
 
 @dataclass(frozen=True)  # without slots, because it caches what nodes have
-class MatchingDevices:
+class ClaimRequestMatchesByNode:
     """The devices that a request can be given.
 
     Attributes:
@@ -82,31 +82,31 @@ def _value(device: PublishedNodeDevice, attribute: str) -> object:
     return None if value is None else (type(value), value)
 
 
-class DeviceMatches:
+class ClaimRequestMatchCache:
     """Matches of requests, each worked out once."""
 
-    def __init__(self, objects: Objects, pools: PublishedDevices) -> None:
+    def __init__(self, objects: ClusterObjects, pools: PublishedDevicesOfDump) -> None:
         self._objects = objects
         self._pools = pools
-        self._known: dict[tuple[str, tuple[str, ...]], MatchingDevices] = {}
+        self._known: dict[tuple[str, tuple[str, ...]], ClaimRequestMatchesByNode] = {}
 
-    def of(self, request: ClaimRequest) -> MatchingDevices:
+    def of(self, request: ClaimDeviceRequest) -> ClaimRequestMatchesByNode:
         """Return the devices that a request can be given."""
         key = request.device_class, request.selectors
         if key not in self._known:
             self._known[key] = self._match(request)
         return self._known[key]
 
-    def _match(self, request: ClaimRequest) -> MatchingDevices:
+    def _match(self, request: ClaimDeviceRequest) -> ClaimRequestMatchesByNode:
         known = self._objects.device_classes.get(request.device_class)
         if known is None:
-            return MatchingDevices(missing=f"DeviceClass {request.device_class}")
+            return ClaimRequestMatchesByNode(missing=f"DeviceClass {request.device_class}")
         selectors: list[CelSelector] = []
         for expression in (*known.selectors, *request.selectors):
             try:
                 selectors.append(read_cel_selector(expression))
-            except UnsupportedSelectorError as error:
-                return MatchingDevices(
+            except UnsupportedDeviceSelectorError as error:
+                return ClaimRequestMatchesByNode(
                     lacks=f"the selector {' '.join(expression.split())} ({error})"
                 )
         nodes: dict[str, tuple[PublishedNodeDevice, ...]] = {}
@@ -114,7 +114,7 @@ class DeviceMatches:
         partly: list[str] = []
         faulty: list[str] = []
         for name, devices in self._pools.on_node.items():
-            found = [device_meets(selectors, one.listed) for one in devices]
+            found = [device_meets_selectors(selectors, one.listed) for one in devices]
             hits = [one for one, hit in zip(devices, found, strict=True) if hit]
             types = {one.device.type for one in hits}
             if None in found:
@@ -127,8 +127,12 @@ class DeviceMatches:
             elif hits:
                 partly.append(name)
         others = self._pools.apart.values()
-        apart = dict.fromkeys(why for listed, why in others if device_meets(selectors, listed))
-        return MatchingDevices(nodes, frozenset(chosen), tuple(partly), tuple(faulty), tuple(apart))
+        apart = dict.fromkeys(
+            why for listed, why in others if device_meets_selectors(selectors, listed)
+        )
+        return ClaimRequestMatchesByNode(
+            nodes, frozenset(chosen), tuple(partly), tuple(faulty), tuple(apart)
+        )
 
     def _can_choose(self, node: str, kind: str) -> bool:
         """Return whether a pod can have some devices of a type and not the others.

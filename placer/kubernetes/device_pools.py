@@ -5,34 +5,34 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from placer.kubernetes.cpu_devices import CpuGroupDevice, cpu_group_devices
-from placer.kubernetes.objects import Objects
+from placer.kubernetes.objects import ClusterObjects
 from placer.kubernetes.summary import DumpSummary
 from placer_models.cpuset import CpuSet
 from placer_models.device import GPU, Device
-from placer_models.kubernetes.device import DeviceObjectPart
-from placer_models.kubernetes.device_attributes import ListedDevice
+from placer_models.kubernetes.device import KubeKoordinatorDevice
+from placer_models.kubernetes.device_attributes import ResourceSliceDevice
 from placer_models.kubernetes.listed_devices import (
     CPU_DRIVER,
     CPU_GROUP,
     CPU_IDS,
     CPU_TYPES,
-    completed_device,
-    device_from_slice,
+    device_completed_by_driver,
+    device_from_resource_slice,
     is_cpu_group_device,
     is_same_device,
     listed_device_as_cpu,
+    listed_device_type,
     minors_from_device_names,
-    type_of,
 )
-from placer_models.kubernetes.node_access import NodesWithAccess
-from placer_models.kubernetes.object_fields import ObjectError, ObjectIdentity
-from placer_models.kubernetes.resource_slice import MULTIPLE, ResourceSlicePart
-from placer_models.kubernetes.topology import NodeResourceTopologyPart
+from placer_models.kubernetes.node_access import DeviceAccessNodeSelector
+from placer_models.kubernetes.object_fields import KubeObjectIdentity, KubernetesObjectError
+from placer_models.kubernetes.resource_slice import MULTIPLE, KubeResourceSlice
+from placer_models.kubernetes.topology import KubeNodeResourceTopology
 
 _PoolKey = tuple[str, str, str]
 """Driver, pool, name of a device."""
 
-Listed = tuple[_PoolKey, ListedDevice, str]
+Listed = tuple[_PoolKey, ResourceSliceDevice, str]
 """A device, and the title of the slice that lists it."""
 
 
@@ -42,12 +42,12 @@ class PublishedNodeDevice:
 
     key: _PoolKey
     node: str
-    listed: ListedDevice
+    listed: ResourceSliceDevice
     device: Device
 
 
 @dataclass(slots=True)
-class PublishedDevices:
+class PublishedDevicesOfDump:
     """The devices that drivers publish.
 
     Attributes:
@@ -64,21 +64,23 @@ class PublishedDevices:
 
     on_node: dict[str, list[PublishedNodeDevice]] = field(default_factory=dict)
     by_key: dict[_PoolKey, PublishedNodeDevice] = field(default_factory=dict)
-    apart: dict[_PoolKey, tuple[ListedDevice, str]] = field(default_factory=dict)
+    apart: dict[_PoolKey, tuple[ResourceSliceDevice, str]] = field(default_factory=dict)
     cpus: dict[str, list[Listed]] = field(default_factory=dict)
     several_cpus: dict[_PoolKey, CpuGroupDevice] = field(default_factory=dict)
     counts: dict[tuple[str, str], int] = field(default_factory=dict)
     notes: dict[str, dict[str, None]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, objects: Objects, fault: Callable[[ObjectError], None]) -> "PublishedDevices":
+    def of(
+        cls, objects: ClusterObjects, fault: Callable[[KubernetesObjectError], None]
+    ) -> "PublishedDevicesOfDump":
         """Return the pools in the ResourceSlices of a cluster.
 
         A device that is in a pool twice is reported to ``fault``.
         """
         found = cls()
         by_node: defaultdict[str, list[Listed]] = defaultdict(list)
-        nodes_of: dict[NodesWithAccess, list[str]] = {}
+        nodes_of: dict[DeviceAccessNodeSelector, list[str]] = {}
         places: dict[_PoolKey, str] = {}
         for part in found._newest(objects.slices.values()):
             title = part.identity.title
@@ -130,24 +132,24 @@ class PublishedDevices:
                 found |= {one.device.minor} if one.device.healthy else set()
         return frozenset(found) if offers else None
 
-    def topology(self, node: str) -> NodeResourceTopologyPart | None:
+    def topology(self, node: str) -> KubeNodeResourceTopology | None:
         """Return a node's topology if a driver lists all of its CPUs one by one, or else None."""
         devices = self.cpus.get(node, [])
         cpus = [listed_device_as_cpu(listed) for _, listed, _ in devices]
         known = tuple(sorted((cpu for cpu in cpus if cpu is not None), key=lambda cpu: cpu.id))
         if not known or len(known) != len(cpus):
             return None
-        return NodeResourceTopologyPart(
-            ObjectIdentity("ResourceSlice", "", devices[0][2].split()[-1]), known
+        return KubeNodeResourceTopology(
+            KubeObjectIdentity("ResourceSlice", "", devices[0][2].split()[-1]), known
         )
 
     def keys(self) -> set[_PoolKey]:
         """Return the keys of all devices that any ResourceSlice lists."""
         return self.by_key.keys() | self.apart.keys()
 
-    def _newest(self, slices: Iterable[ResourceSlicePart]) -> Iterator[ResourceSlicePart]:
+    def _newest(self, slices: Iterable[KubeResourceSlice]) -> Iterator[KubeResourceSlice]:
         """Yield the slices of the newest generation of complete pools."""
-        pools: defaultdict[tuple[str, str], list[ResourceSlicePart]] = defaultdict(list)
+        pools: defaultdict[tuple[str, str], list[KubeResourceSlice]] = defaultdict(list)
         for part in slices:
             pools[part.driver, part.pool].append(part)
         for parts in pools.values():
@@ -168,11 +170,13 @@ class PublishedDevices:
                     key = (part.driver, part.pool, listed.name)
                     self.apart.setdefault(key, (listed, f"of pools that {old}"))
 
-    def _settle(self, node: str, devices: list[Listed], known: DeviceObjectPart | None) -> None:
+    def _settle(
+        self, node: str, devices: list[Listed], known: KubeKoordinatorDevice | None
+    ) -> None:
         """Give the devices of a node their types and minors."""
         types: dict[str, list[Listed]] = {}
         for one in self._once(devices):
-            types.setdefault(type_of(one[1]), []).append(one)
+            types.setdefault(listed_device_type(one[1]), []).append(one)
         for kind, listed in types.items():
             theirs = [one for one in known.devices if one.type == kind] if known else []
             self.counts[node, kind] = len(theirs) or len(listed)
@@ -182,14 +186,14 @@ class PublishedDevices:
                     if same is None:
                         self._pass_over(one, "which the Device object of their node does not list")
                     else:
-                        self._put(node, one, completed_device(same, one[1]))
+                        self._put(node, one, device_completed_by_driver(same, one[1]))
                 continue
             for one, minor in zip(
                 listed, minors_from_device_names([one[1] for one in listed]), strict=True
             ):
-                self._put(node, one, device_from_slice(one[1], minor))
+                self._put(node, one, device_from_resource_slice(one[1], minor))
 
-    def _settle_cpus(self, node: str, cpus: list[Listed], objects: Objects) -> None:
+    def _settle_cpus(self, node: str, cpus: list[Listed], objects: ClusterObjects) -> None:
         """Take CPUs one by one, or by number where their ids are known."""
         several: list[Listed] = []
         for one in cpus:
@@ -229,7 +233,7 @@ class PublishedDevices:
         whole = {
             one[1].text(f"{one[1].driver}/uuid"): one[0]
             for one in devices
-            if type_of(one[1]) == GPU
+            if listed_device_type(one[1]) == GPU
         }
         whole.pop("", None)
         for one in devices:
@@ -258,7 +262,7 @@ class PublishedDevices:
         self.notes.setdefault(what, {})[title] = None
 
 
-def _nodes(objects: Objects, access: NodesWithAccess) -> list[str]:
+def _nodes(objects: ClusterObjects, access: DeviceAccessNodeSelector) -> list[str]:
     """Return the names of the nodes that can use a device."""
     if access.node:
         return [access.node] if access.node in objects.nodes else []
@@ -269,8 +273,8 @@ def _nodes(objects: Objects, access: NodesWithAccess) -> list[str]:
     ]
 
 
-def _twice(title: str, place: int, key: _PoolKey, other: str) -> ObjectError:
-    return ObjectError(
+def _twice(title: str, place: int, key: _PoolKey, other: str) -> KubernetesObjectError:
+    return KubernetesObjectError(
         title,
         ("spec", "devices", place, "name"),
         f"'{key[2]}' of pool {key[1]} stands in {other} already; "

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, field, replace
 
-from placer_models.kubernetes.node_access import NodesWithAccess
+from placer_models.kubernetes.node_access import DeviceAccessNodeSelector
 from placer_models.kubernetes.pod import KubePod
-from placer_models.kubernetes.pod_gang import GangRef
+from placer_models.kubernetes.pod_gang import GangNamedByPod
 from placer_models.placement import NamespacedName
 from placer_models.pod import PodSpec
 
@@ -13,7 +13,7 @@ EVERY_NODE = ("placer:every-node", "true")
 
 
 @dataclass(frozen=True, slots=True)
-class UnreadSlice:
+class UnreadableResourceSlice:
     """What is known of a ResourceSlice that cannot be read.
 
     Attributes:
@@ -23,7 +23,7 @@ class UnreadSlice:
     """
 
     pool: tuple[str, str] | None
-    access: NodesWithAccess | None
+    access: DeviceAccessNodeSelector | None
 
 
 @dataclass(slots=True)
@@ -50,7 +50,7 @@ class UnreadableObjects:
 
     why: dict[str, str] = field(default_factory=dict)
     everywhere: bool = False
-    slices: list[UnreadSlice] = field(default_factory=list)
+    slices: list[UnreadableResourceSlice] = field(default_factory=list)
     claims: list[NamespacedName] = field(default_factory=list)
     kept_volumes: set[NamespacedName | None] = field(default_factory=set)
     unattached: set[str | None] = field(default_factory=set)
@@ -59,7 +59,7 @@ class UnreadableObjects:
     domains: list[str] = field(default_factory=list)
     widened: bool = False
     gangs: dict[tuple[bool, str, str], list[str]] = field(default_factory=dict)
-    refs: list[GangRef] = field(default_factory=list)
+    refs: list[GangNamedByPod] = field(default_factory=list)
     vague: dict[tuple[bool, str, str], str] = field(default_factory=dict)
 
     def of(self, title: str) -> str:

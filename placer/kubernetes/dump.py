@@ -10,23 +10,23 @@ from functools import partial
 from pathlib import Path
 
 from placer.kubernetes.bound_pods import RunningPodsOfKubeNode, read_pods_bound_to_node
-from placer.kubernetes.claims import WaitingPodClaims
+from placer.kubernetes.claims import WaitingPodClaimsOfDump
 from placer.kubernetes.closing import (
     close_doubted_nodes,
     close_nodes_of_invalid_claim,
     close_nodes_of_invalid_slice,
 )
-from placer.kubernetes.device_pools import PublishedDevices
+from placer.kubernetes.device_pools import PublishedDevicesOfDump
 from placer.kubernetes.doubts import EVERY_NODE
 from placer.kubernetes.extended_resources import with_extended_resource_claims
-from placer.kubernetes.gangs import gangs_of, legal_gangs
-from placer.kubernetes.held_claims import HeldClaims
-from placer.kubernetes.node_facts import NodeFacts
-from placer.kubernetes.objects import Objects
-from placer.kubernetes.salvage import as_node_offering_nothing, without_allocation_records
-from placer.kubernetes.strangers import UnlistedPods
+from placer.kubernetes.gangs import legal_gangs, waiting_gangs_of_dump
+from placer.kubernetes.held_claims import DevicesHeldByClaimsOfDump
+from placer.kubernetes.node_facts import KubeNodeBuilder
+from placer.kubernetes.objects import ClusterObjects
+from placer.kubernetes.salvage import as_node_offering_nothing, pod_without_allocation_records
+from placer.kubernetes.strangers import PodsMissingInDump
 from placer.kubernetes.summary import DumpSummary
-from placer.kubernetes.volumes import WaitingPodVolumes
+from placer.kubernetes.volumes import WaitingPodVolumesOfDump
 from placer.kubernetes.waiting import pods_to_place_and_left_out, with_nominated_pods_bound
 from placer_models.affinity import SYSTEM_NAMESPACE
 from placer_models.cluster import Instance, Machine, Node, RunningPod
@@ -36,21 +36,21 @@ from placer_models.device_request import WHOLE_GPUS
 from placer_models.files.documents import shown_file_name
 from placer_models.files.errors import InputError
 from placer_models.kubernetes.counted_devices import (
-    amounts_as_counted_devices,
     labels_of_node_listing_devices,
+    with_amounts_as_counted_devices,
 )
-from placer_models.kubernetes.device import DeviceObjectPart
-from placer_models.kubernetes.join import NodeFromObjects, joined_node
+from placer_models.kubernetes.device import KubeKoordinatorDevice
+from placer_models.kubernetes.join import NodeFromObjects, node_from_joined_objects
 from placer_models.kubernetes.names import HOSTNAME, REQUESTED_CPU
-from placer_models.kubernetes.namespaces import Namespaces
-from placer_models.kubernetes.object_fields import ObjectError, object_title
+from placer_models.kubernetes.namespaces import NamespacesOfDump
+from placer_models.kubernetes.object_fields import KubernetesObjectError, object_title
 from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_containers import ClusterFactsForRequests
 from placer_models.kubernetes.pod_spec import qos_of
-from placer_models.kubernetes.pod_terms import AffinityTermContext
-from placer_models.kubernetes.stream import read_objects
-from placer_models.kubernetes.topology import NodeResourceTopologyPart
-from placer_models.kubernetes.who_waits import ALL, IgnoredAsk, WaitingPodFilter
+from placer_models.kubernetes.pod_terms import PodAffinityTermContext
+from placer_models.kubernetes.stream import load_kubernetes_objects
+from placer_models.kubernetes.topology import KubeNodeResourceTopology
+from placer_models.kubernetes.who_waits import ALL, IgnorablePodRequirementKind, WaitingPodFilter
 from placer_models.pod import PodSpec
 from placer_models.policy import BINDING, QosClass
 
@@ -87,7 +87,7 @@ class DumpError(InputError):
 
 def read_dump(
     paths: Sequence[Path],
-    objects: Objects | None = None,
+    objects: ClusterObjects | None = None,
     defaults: Defaults | None = None,
     who: WaitingPodFilter = ALL,
 ) -> tuple[Instance, DumpSummary]:
@@ -103,9 +103,9 @@ def read_dump(
         DumpError: Something is wrong with them; the error has every fault.
 
     """
-    objects = Objects() if objects is None else objects
+    objects = ClusterObjects() if objects is None else objects
     for path in paths:
-        for found in read_objects(path):
+        for found in load_kubernetes_objects(path):
             objects.add(found)
     if not objects.nodes and not objects.faults:
         workloads = ", ".join(
@@ -123,11 +123,11 @@ def read_dump(
             "their file (to validate: --together)"
         )
         objects.faults.append(InputError(shown_file_name(paths[0]), None, "", message))
-    return instance_of(objects, defaults, who)
+    return instance_of_cluster_objects(objects, defaults, who)
 
 
-def instance_of(
-    objects: Objects, defaults: Defaults | None = None, who: WaitingPodFilter = ALL
+def instance_of_cluster_objects(
+    objects: ClusterObjects, defaults: Defaults | None = None, who: WaitingPodFilter = ALL
 ) -> tuple[Instance, DumpSummary]:
     """Return the instance that the objects of a cluster describe together.
 
@@ -151,9 +151,9 @@ def instance_of(
     if objects.doubts.domains:
         widened = {key: objects.doubts.widen(part) for key, part in objects.pods.items()}
         objects = replace(objects, pods=widened)
-    pools = PublishedDevices.of(objects, partial(close_nodes_of_invalid_slice, objects))
+    pools = PublishedDevicesOfDump.of(objects, partial(close_nodes_of_invalid_slice, objects))
     pools.tell(summary)
-    held = HeldClaims(objects, pools)
+    held = DevicesHeldByClaimsOfDump(objects, pools)
     held.check(partial(close_nodes_of_invalid_claim, objects))
     close_doubted_nodes(objects)
     joined = _joined(objects, pools, summary, defaults or NO_DEFAULTS)
@@ -164,14 +164,14 @@ def instance_of(
             what = f"the label {name}={value} stands for the nodes that declare this feature"
             summary.assume(what, part.identity.title)
     specs: dict[PodSpec, PodSpec] = {}
-    claims = WaitingPodClaims(objects, pools, summary)
-    volumes = WaitingPodVolumes(
-        objects, waiting, summary, ignored=IgnoredAsk.VOLUMES in who.ignored
+    claims = WaitingPodClaimsOfDump(objects, pools, summary)
+    volumes = WaitingPodVolumesOfDump(
+        objects, waiting, summary, ignored=IgnorablePodRequirementKind.VOLUMES in who.ignored
     )
-    waits = gangs_of(objects, waiting, claims, volumes, reading, specs, summary)
+    waits = waiting_gangs_of_dump(objects, waiting, claims, volumes, reading, specs, summary)
     bound = _bound(objects, summary)
-    machines, strangers = MachinesMet(), UnlistedPods.of(objects)
-    facts: list[NodeFacts] = []
+    machines, strangers = DumpMachineNamer(), PodsMissingInDump.of(objects)
+    facts: list[KubeNodeBuilder] = []
     running: list[RunningPod] = []
     for name, one in joined.items():
         if object_title("Device", "", name) in objects.refused and not objects.bears:
@@ -180,7 +180,7 @@ def instance_of(
         topology = objects.topologies.get(name) or pools.topology(name)
         devices = objects.devices.get(name)
         here = _bound_here(objects, one, topology, devices, pods, held, reading, specs, summary)
-        node = NodeFacts(one, machines.named(claims.marked(name, one.node.machine)))
+        node = KubeNodeBuilder(one, machines.named(claims.marked(name, one.node.machine)))
         _keep_plain_amounts(node, reading, summary)
         if reading.sums_cpus:
             node.offer([(REQUESTED_CPU, objects.nodes[name].allocatable.cpu_milli or 0)])
@@ -215,12 +215,12 @@ def instance_of(
 
 
 def _bound_here(
-    objects: Objects,
+    objects: ClusterObjects,
     joined: NodeFromObjects,
-    topology: NodeResourceTopologyPart | None,
-    devices: DeviceObjectPart | None,
+    topology: KubeNodeResourceTopology | None,
+    devices: KubeKoordinatorDevice | None,
     pods: Sequence[KubePod],
-    held: HeldClaims,
+    held: DevicesHeldByClaimsOfDump,
     reading: ClusterFactsForRequests,
     specs: dict[PodSpec, PodSpec],
     summary: DumpSummary,
@@ -232,7 +232,7 @@ def _bound_here(
     name = joined.node.name
     if name in objects.closed:
         topology, devices, summary = None, None, DumpSummary()
-        pods = [without_allocation_records(part) for part in pods]
+        pods = [pod_without_allocation_records(part) for part in pods]
     before = len(objects.faults)
     here = read_pods_bound_to_node(
         joined, topology, devices, pods, held, reading, specs, summary, objects.bear
@@ -244,7 +244,7 @@ def _bound_here(
     return here
 
 
-def _read(objects: Objects) -> Counter[str]:
+def _read(objects: ClusterObjects) -> Counter[str]:
     """Return how many objects of each kind were read."""
     kinds = {
         "Node": len(objects.nodes),
@@ -270,7 +270,7 @@ def _read(objects: Objects) -> Counter[str]:
 
 
 def _joined(
-    objects: Objects, pools: PublishedDevices, summary: DumpSummary, defaults: Defaults
+    objects: ClusterObjects, pools: PublishedDevicesOfDump, summary: DumpSummary, defaults: Defaults
 ) -> dict[str, NodeFromObjects]:
     """Return the nodes; objects about other nodes are ignored."""
     joined = {}
@@ -278,7 +278,7 @@ def _joined(
         try:
             topology = objects.topologies.get(name) or pools.topology(name)
             offered = pools.offered_cpus(name)
-            one = joined_node(
+            one = node_from_joined_objects(
                 node,
                 topology,
                 objects.devices.get(name),
@@ -286,14 +286,14 @@ def _joined(
                 offered,
                 defaults,
             )
-        except ObjectError as error:
+        except KubernetesObjectError as error:
             objects.fault(error)
             if not objects.bears:
                 continue
             objects.borne += 1
             objects.closed.add(name)
             # What drivers list stays: waiting pods may ask for devices that no other node has.
-            one = joined_node(
+            one = node_from_joined_objects(
                 as_node_offering_nothing(node), listed=pools.devices(name), defaults=defaults
             )
         joined[name] = one
@@ -307,11 +307,11 @@ def _joined(
             if name not in objects.nodes:
                 summary.assume(f"{kind} of no Node in the dump, passed over", name)
     types = {device.type for one in joined.values() for device in one.node.machine.devices}
-    return {name: amounts_as_counted_devices(one, types) for name, one in joined.items()}
+    return {name: with_amounts_as_counted_devices(one, types) for name, one in joined.items()}
 
 
 def _reading(
-    objects: Objects,
+    objects: ClusterObjects,
     joined: Mapping[str, NodeFromObjects],
     defaults: Defaults,
     summary: DumpSummary,
@@ -329,11 +329,11 @@ def _reading(
 
 
 def _surroundings(
-    objects: Objects, nodes: Sequence[Node], summary: DumpSummary
-) -> AffinityTermContext:
+    objects: ClusterObjects, nodes: Sequence[Node], summary: DumpSummary
+) -> PodAffinityTermContext:
     """Return what decides what terms about other pods mean."""
     pods = objects.pods.values()
-    names = Namespaces.of(objects.namespaces, (part.identity.namespace for part in pods))
+    names = NamespacesOfDump.of(objects.namespaces, (part.identity.namespace for part in pods))
     hosts = [host for node in nodes for key, host in node.labels if key == HOSTNAME]
     terms = (one for part in pods for one in part.constraints.affinity)
     if names.untold and any(one.asks_for_labels_of_namespaces for one in terms):
@@ -343,7 +343,7 @@ def _surroundings(
                 "(get namespaces, too): selected by required anti-affinity alone",
                 name,
             )
-    return AffinityTermContext(
+    return PodAffinityTermContext(
         names,
         hostnames_are_nodes=len(set(hosts)) == len(nodes),
         some_leave=any(part.node and part.leaving for part in pods),
@@ -357,7 +357,7 @@ def _is_both(part: KubePod) -> bool:
     return qos_of(part) is QosClass.BE and any(one.cpu_milli for one in asked)
 
 
-def _bound(objects: Objects, summary: DumpSummary) -> dict[str, list[KubePod]]:
+def _bound(objects: ClusterObjects, summary: DumpSummary) -> dict[str, list[KubePod]]:
     """Return the pods of each node; those on nodes that are not in the dump are told of."""
     bound: defaultdict[str, list[KubePod]] = defaultdict(list)
     for part in objects.pods.values():
@@ -374,7 +374,7 @@ def _bound(objects: Objects, summary: DumpSummary) -> dict[str, list[KubePod]]:
 
 
 def _keep_plain_amounts(
-    node: NodeFacts, reading: ClusterFactsForRequests, summary: DumpSummary
+    node: KubeNodeBuilder, reading: ClusterFactsForRequests, summary: DumpSummary
 ) -> None:
     """Keep plain amounts only of resources that no node has as devices."""
     for _, name in node.joined.counted:
@@ -389,7 +389,7 @@ def _keep_plain_amounts(
         del node.extended[name]
 
 
-def _withhold_unseen(node: NodeFacts, here: RunningPodsOfKubeNode) -> None:
+def _withhold_unseen(node: KubeNodeBuilder, here: RunningPodsOfKubeNode) -> None:
     """Withhold the devices and CPUs that pods of the node might hold unseen."""
     held = {(g.type, g.minor) for one in here.running for g in one.placement.devices}
     lost = {
@@ -407,9 +407,9 @@ def _withhold_unseen(node: NodeFacts, here: RunningPodsOfKubeNode) -> None:
 
 
 def _withhold_claimed(
-    nodes: Iterable[NodeFacts],
+    nodes: Iterable[KubeNodeBuilder],
     running: Iterable[RunningPod],
-    held: HeldClaims,
+    held: DevicesHeldByClaimsOfDump,
     summary: DumpSummary,
 ) -> None:
     """Withhold what claims hold on each node for pods that are unknown."""
@@ -431,7 +431,7 @@ def _withhold_claimed(
 
 
 @dataclass(slots=True)
-class MachinesMet:
+class DumpMachineNamer:
     """The machines met so far."""
 
     _known: dict[Machine, Machine] = field(default_factory=dict)

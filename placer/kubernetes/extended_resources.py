@@ -8,19 +8,19 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from placer.kubernetes.objects import Objects
+from placer.kubernetes.objects import ClusterObjects
 from placer.kubernetes.summary import DumpSummary
 from placer_models.device import GPU
 from placer_models.device_request import WHOLE_GPUS
-from placer_models.kubernetes.object_fields import ObjectIdentity
+from placer_models.kubernetes.object_fields import KubeObjectIdentity
 from placer_models.kubernetes.pod import KubeContainer, KubePod, container_without_claimed
-from placer_models.kubernetes.pod_claims import PodClaim
+from placer_models.kubernetes.pod_claims import KubePodClaim
 from placer_models.kubernetes.resource_claim import (
     KIND,
+    ClaimDeviceRequest,
     ClaimedExtendedResource,
-    ClaimPart,
-    ClaimRequest,
-    ClaimSpec,
+    KubeResourceClaim,
+    KubeResourceClaimSpec,
 )
 from placer_models.pod import ContainerRole
 
@@ -31,14 +31,14 @@ _MOST_OF_NAME = 58
 """How much of a generated name stands before its last five letters."""
 
 
-def with_extended_resource_claims(objects: Objects, summary: DumpSummary) -> Objects:
+def with_extended_resource_claims(objects: ClusterObjects, summary: DumpSummary) -> ClusterObjects:
     """Return the objects with a claim for each waiting pod that asks for classes' resources.
 
     Where a device plugin of some node gives a resource as well, the pod goes to such a node.
     """
     classes, plugins = _class_of(objects), _of_plugins(objects)
     pods: dict[tuple[str, str], KubePod] = {}
-    claims: dict[tuple[str, str], ClaimPart] = {}
+    claims: dict[tuple[str, str], KubeResourceClaim] = {}
     for key, part in objects.pods.items() if classes else ():
         if part.node or part.ended:
             continue
@@ -64,7 +64,7 @@ def with_extended_resource_claims(objects: Objects, summary: DumpSummary) -> Obj
     return replace(objects, pods={**objects.pods, **pods}, claims={**objects.claims, **claims})
 
 
-def _class_of(objects: Objects) -> Mapping[str, str]:
+def _class_of(objects: ClusterObjects) -> Mapping[str, str]:
     """Return extended resource -> the class that gives it: the newest, of several the first."""
     found = {}
     for one in objects.device_classes.values():
@@ -76,7 +76,7 @@ def _class_of(objects: Objects) -> Mapping[str, str]:
     return found
 
 
-def _of_plugins(objects: Objects) -> set[str]:
+def _of_plugins(objects: ClusterObjects) -> set[str]:
     """Return the resources that some node has from a device plugin."""
     found = {
         name for node in objects.nodes.values() for name, n in node.allocatable.other.items() if n
@@ -86,18 +86,18 @@ def _of_plugins(objects: Objects) -> set[str]:
     return found
 
 
-def _having(part: KubePod, made: ClaimPart) -> KubePod:
+def _having(part: KubePod, made: KubeResourceClaim) -> KubePod:
     """Return a pod that has by a claim what its containers asked for as amounts."""
     by_claim = frozenset((one.container, one.resource) for one in made.made_for)
     users = tuple(dict.fromkeys(one.container for one in made.made_for))
     return replace(
         part,
         containers=tuple(container_without_claimed(one, by_claim) for one in part.containers),
-        claims=(*part.claims, PodClaim("", made.identity.name, containers=users)),
+        claims=(*part.claims, KubePodClaim("", made.identity.name, containers=users)),
     )
 
 
-def _claim_for(part: KubePod, classes: Mapping[str, str]) -> ClaimPart:
+def _claim_for(part: KubePod, classes: Mapping[str, str]) -> KubeResourceClaim:
     """Return the claim for a pod, with the requests that kube-scheduler would make.
 
     Args:
@@ -110,9 +110,9 @@ def _claim_for(part: KubePod, classes: Mapping[str, str]) -> ClaimPart:
     identity = part.identity
     last = hashlib.sha256((identity.uid or identity.title).encode()).hexdigest()[:5]
     name = f"{identity.name}-extended-resources-"[:_MOST_OF_NAME] + last
-    return ClaimPart(
-        ObjectIdentity(KIND, identity.namespace, name),
-        ClaimSpec(tuple((one,) for one in requests)),
+    return KubeResourceClaim(
+        KubeObjectIdentity(KIND, identity.namespace, name),
+        KubeResourceClaimSpec(tuple((one,) for one in requests)),
         made_for=tuple(one for each in found for one in each.users),
     )
 
@@ -130,16 +130,16 @@ class _Requests:
     device_class: str
     users: list[ClaimedExtendedResource] = field(default_factory=list)
 
-    def needed(self) -> Iterator[ClaimRequest]:
+    def needed(self) -> Iterator[ClaimDeviceRequest]:
         """Yield the requests, and note who uses each."""
         containers = self.part.containers
-        lasting: dict[int, ClaimRequest] = {}
+        lasting: dict[int, ClaimDeviceRequest] = {}
         for i, one in enumerate(containers):
             count = one.requests.other.get(self.resource, 0)
             if count and one.role is not ContainerRole.INIT:
                 lasting[i] = self._request(i, count)
                 self._use(one, lasting[i])
-        largest: ClaimRequest | None = None
+        largest: ClaimDeviceRequest | None = None
         beyond: list[KubeContainer] = []
         for i, one in enumerate(containers):
             count = one.requests.other.get(self.resource, 0)
@@ -159,11 +159,11 @@ class _Requests:
                 self._use(one, largest)
         yield from lasting.values()
 
-    def _use(self, container: KubeContainer, request: ClaimRequest) -> None:
+    def _use(self, container: KubeContainer, request: ClaimDeviceRequest) -> None:
         self.users.append(ClaimedExtendedResource(container.name, self.resource, request.name))
 
-    def _request(self, container: int, count: int) -> ClaimRequest:
+    def _request(self, container: int, count: int) -> ClaimDeviceRequest:
         asked = self.part.containers[container].requests
         place = sorted(asked.named).index(self.resource)
         name = f"container-{container}-request-{place}"
-        return ClaimRequest(name, self.device_class, count=count)
+        return ClaimDeviceRequest(name, self.device_class, count=count)

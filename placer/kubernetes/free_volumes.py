@@ -10,8 +10,8 @@ dealt out to one claim beforehand.
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
-from placer.kubernetes.volume_access import NodeNames, VolumeReach
-from placer_models.kubernetes.volume import PersistentVolumePart, VolumeClaimPart
+from placer.kubernetes.volume_access import NodeNames, NodesReachingVolumes
+from placer_models.kubernetes.volume import KubePersistentVolume, KubeVolumeClaim
 from placer_models.placement import NamespacedName
 
 VolumeNames = frozenset[str]
@@ -20,7 +20,7 @@ FREE = "placer/free-volumes"
 """The name of the plain amount; for further sets of volumes a number is added."""
 
 
-class FreeVolumes:
+class FreeVolumesOfDump:
     """The free volumes of a cluster, as claims on them compete for them.
 
     Attributes:
@@ -33,14 +33,14 @@ class FreeVolumes:
 
     def __init__(
         self,
-        volumes: Mapping[str, PersistentVolumePart],
-        claims: Sequence[VolumeClaimPart],
-        access: VolumeReach,
+        volumes: Mapping[str, KubePersistentVolume],
+        claims: Sequence[KubeVolumeClaim],
+        access: NodesReachingVolumes,
     ) -> None:
         self._access = access
         self._volumes = volumes
-        self._by_class: defaultdict[str, list[PersistentVolumePart]] = defaultdict(list)
-        self._kept: defaultdict[NamespacedName, list[PersistentVolumePart]] = defaultdict(list)
+        self._by_class: defaultdict[str, list[KubePersistentVolume]] = defaultdict(list)
+        self._kept: defaultdict[NamespacedName, list[KubePersistentVolume]] = defaultdict(list)
         for one in volumes.values():
             if one.claim is not None:
                 self._kept[one.claim].append(one)
@@ -57,7 +57,7 @@ class FreeVolumes:
         self._asked: dict[NamespacedName, tuple[str, ...]] = {}
         self._share_out({one.identity.key: one for one in claims})
 
-    def nodes(self, claim: VolumeClaimPart) -> NodeNames:
+    def nodes(self, claim: KubeVolumeClaim) -> NodeNames:
         """Return the nodes that reach a volume that the claim may have."""
         names = self.matching.get(claim.identity.key, frozenset())
         if names not in self._reached:
@@ -65,11 +65,11 @@ class FreeVolumes:
             self._reached[names] = frozenset[str]().union(*every)
         return self._reached[names]
 
-    def asked(self, claim: VolumeClaimPart) -> tuple[str, ...]:
+    def asked(self, claim: KubeVolumeClaim) -> tuple[str, ...]:
         """Return the amounts of which the claim takes one each."""
         return self._asked.get(claim.identity.key, ())
 
-    def _matching(self, claim: VolumeClaimPart) -> VolumeNames:
+    def _matching(self, claim: KubeVolumeClaim) -> VolumeNames:
         """Return the volumes that a claim could have; one that is kept for it goes first."""
         kept = self._kept.get(claim.identity.key, ())
         mine = [one.identity.name for one in kept if claim.matches(one)]
@@ -85,7 +85,7 @@ class FreeVolumes:
             self._alike[key] = frozenset(found)
         return self._alike[key]
 
-    def _share_out(self, claims: Mapping[NamespacedName, VolumeClaimPart]) -> None:
+    def _share_out(self, claims: Mapping[NamespacedName, KubeVolumeClaim]) -> None:
         """Give volumes that several claims want to one each, or make them amounts."""
         wanted = Counter(self.matching.values())
         claimants = Counter(name for names in wanted for name in names)
@@ -114,7 +114,7 @@ class FreeVolumes:
             for key in inside:
                 self._asked[key] = (*self._asked.get(key, ()), amount)
 
-    def _amount(self, names: VolumeNames, inside: Sequence[VolumeClaimPart]) -> dict[str, int]:
+    def _amount(self, names: VolumeNames, inside: Sequence[KubeVolumeClaim]) -> dict[str, int]:
         """Return how many volumes of a set each node reaches."""
         found = Counter(node for name in names for node in self._access.of(self._volumes[name]))
         everywhere = [self._access.provisioned_for(one) for one in inside]

@@ -4,22 +4,26 @@ from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
-from placer.kubernetes.claims import WaitingPodClaims
-from placer.kubernetes.objects import Objects
+from placer.kubernetes.claims import WaitingPodClaimsOfDump
+from placer.kubernetes.objects import ClusterObjects
 from placer.kubernetes.summary import DumpSummary
-from placer.kubernetes.volumes import WaitingPodVolumes
-from placer.kubernetes.waiting import as_left_out, why_waits_for_nominated
+from placer.kubernetes.volumes import WaitingPodVolumesOfDump
+from placer.kubernetes.waiting import pod_as_left_out, why_waits_for_nominated
 from placer_models.cluster import Node
 from placer_models.files.tree import field_path_text
-from placer_models.kubernetes.object_fields import IllegalPodObjectError, ObjectError, object_title
+from placer_models.kubernetes.object_fields import (
+    IllegalPodObjectError,
+    KubernetesObjectError,
+    object_title,
+)
 from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_containers import ClusterFactsForRequests
-from placer_models.kubernetes.pod_gang import GangRef
-from placer_models.kubernetes.pod_spec import ReadPodSpec, read_kube_pod_spec
+from placer_models.kubernetes.pod_gang import GangNamedByPod
+from placer_models.kubernetes.pod_spec import ParsedPodSpec, parsed_spec_of_kube_pod
 from placer_models.kubernetes.priority import SYSTEM_PRIORITIES
 from placer_models.left_out import (
+    GangsWithoutIllegalPods,
     IllegalPods,
-    LegalGangs,
     PodLeftOutBeforeSolve,
     without_illegal_pods,
 )
@@ -54,7 +58,7 @@ class _Waiting:
 
 
 @dataclass(frozen=True, slots=True)
-class WaitingGangs:
+class WaitingGangsOfDump:
     """The gangs that wait, and the illegal pods among their members.
 
     Attributes:
@@ -70,15 +74,15 @@ class WaitingGangs:
     left_out: tuple[PodLeftOutBeforeSolve, ...]
 
 
-def gangs_of(
-    objects: Objects,
+def waiting_gangs_of_dump(
+    objects: ClusterObjects,
     waiting: Sequence[KubePod],
-    claims: WaitingPodClaims,
-    volumes: WaitingPodVolumes,
+    claims: WaitingPodClaimsOfDump,
+    volumes: WaitingPodVolumesOfDump,
     reading: ClusterFactsForRequests,
     specs: dict[PodSpec, PodSpec],
     summary: DumpSummary,
-) -> WaitingGangs:
+) -> WaitingGangsOfDump:
     """Return the gangs that wait, lone pods first, and the groups of gangs.
 
     A pod or a gang with a demand that Placer cannot express is not placed, nor is a gang with
@@ -88,18 +92,18 @@ def gangs_of(
     found: dict[_GangKey, _Waiting] = {}
     illegal: dict[NamespacedName, Illegal] = {}
     left_out: list[PodLeftOutBeforeSolve] = []
-    asked_of: dict[NamespacedName, ReadPodSpec] = {}
+    asked_of: dict[NamespacedName, ParsedPodSpec] = {}
     nominated = [part for part in objects.pods.values() if part.expected]
     for part in claims.in_turn(waiting):
         try:
-            asked = read_kube_pod_spec(part, reading)
+            asked = parsed_spec_of_kube_pod(part, reading)
             asked = volumes.with_volumes(part, claims.with_claims(part, asked, reading))
         except IllegalPodObjectError as error:
             illegal[part.identity.key] = _illegal(part, error, objects, summary)
             asked = _ANYTHING
-        except ObjectError as error:
+        except KubernetesObjectError as error:
             objects.bear(error)
-            left_out.append(as_left_out(part, f"it cannot be read: {error.message}"))
+            left_out.append(pod_as_left_out(part, f"it cannot be read: {error.message}"))
             continue
         illegal_one = part.identity.key in illegal
         more = (*objects.doubts.about(asked.spec), *why_waits_for_nominated(part, nominated))
@@ -131,9 +135,9 @@ def gangs_of(
             if asked.missing:
                 why = f"{', '.join(asked.missing)}: not in the dump"
             summary.refused.append((part.identity.title, why))
-            left_out.append(as_left_out(part, why))
+            left_out.append(pod_as_left_out(part, why))
         else:
-            priority = priority_of(part, objects)
+            priority = pod_priority_of(part, objects)
             lone.append(Gang(pod.name, pod.namespace, (pod,), 1, priority, lone=True))
     for ref in objects.doubts.refs:
         if (gang := found.get(_key_of(ref))) is not None:
@@ -155,18 +159,18 @@ def gangs_of(
         left_out += [
             PodLeftOutBeforeSolve(pod.name, pod.namespace, key[-1], (illegal[pod.key],))
             if pod.key in illegal
-            else as_left_out(part, why)
+            else pod_as_left_out(part, why)
             for part, pod in found[key].members
         ]
-    return WaitingGangs((*lone, *gangs.values()), groups, illegal, tuple(left_out))
+    return WaitingGangsOfDump((*lone, *gangs.values()), groups, illegal, tuple(left_out))
 
 
-_ANYTHING = ReadPodSpec(PodSpec(()), ())
+_ANYTHING = ParsedPodSpec(PodSpec(()), ())
 """What stands for the demands of an illegal pod: it is left out before anybody looks at them."""
 
 
 def _illegal(
-    part: KubePod, error: IllegalPodObjectError, objects: Objects, summary: DumpSummary
+    part: KubePod, error: IllegalPodObjectError, objects: ClusterObjects, summary: DumpSummary
 ) -> Illegal:
     file, line = objects.places[part.identity.title]
     found = Illegal(field_path_text(error.path), error.message, f"{file}:{line}")
@@ -175,8 +179,8 @@ def _illegal(
 
 
 def legal_gangs(
-    waits: WaitingGangs, nodes: Sequence[Node], objects: Objects, summary: DumpSummary
-) -> LegalGangs:
+    waits: WaitingGangsOfDump, nodes: Sequence[Node], objects: ClusterObjects, summary: DumpSummary
+) -> GangsWithoutIllegalPods:
     """Return what waits without illegal pods, and without what cannot run without them.
 
     Besides those that are known, pods are illegal that ask for what no device of the nodes shares.
@@ -192,7 +196,7 @@ def legal_gangs(
     return replace(legal, left_out=(*legal.left_out, *waits.left_out))
 
 
-def priority_of(part: KubePod, objects: Objects) -> int:
+def pod_priority_of(part: KubePod, objects: ClusterObjects) -> int:
     """Return the priority of a pod: its own, that of its class, or that of the default class."""
     if part.priority is not None:
         return part.priority
@@ -204,11 +208,13 @@ def priority_of(part: KubePod, objects: Objects) -> int:
     return next((one.value for one in objects.priorities.values() if one.is_default), 0)
 
 
-def _key_of(gang: GangRef) -> _GangKey:
+def _key_of(gang: GangNamedByPod) -> _GangKey:
     return gang.is_kubernetes, *gang.key
 
 
-def _gang_of(ref: GangRef, objects: Objects, found: dict[_GangKey, _Waiting]) -> _Waiting | None:
+def _gang_of(
+    ref: GangNamedByPod, objects: ClusterObjects, found: dict[_GangKey, _Waiting]
+) -> _Waiting | None:
     """Return the gang that a pod names, or None if its PodGroup asks for no minimum."""
     key = _key_of(ref)
     group = objects.groups.get(key)
@@ -232,7 +238,7 @@ def _gang_of(ref: GangRef, objects: Objects, found: dict[_GangKey, _Waiting]) ->
     return gang
 
 
-def _bound(objects: Objects) -> Counter[_GangKey]:
+def _bound(objects: ClusterObjects) -> Counter[_GangKey]:
     """Return how many pods of each gang have their place already."""
     return Counter(
         _key_of(part.gang)
@@ -247,7 +253,7 @@ def _made(
     bound: int,
     taken: set[tuple[str, str]],
     illegal: IllegalPods,
-    objects: Objects,
+    objects: ClusterObjects,
 ) -> Gang | str:
     """Return the gang, or why its pods cannot be placed."""
     _, namespace, name = key
@@ -278,9 +284,9 @@ def _made(
     return why
 
 
-def _priority(gang: _Waiting, illegal: IllegalPods, objects: Objects) -> int:
+def _priority(gang: _Waiting, illegal: IllegalPods, objects: ClusterObjects) -> int:
     legal = (part for part, pod in gang.members if pod.key not in illegal)
-    return max((priority_of(part, objects) for part in legal), default=0)
+    return max((pod_priority_of(part, objects) for part in legal), default=0)
 
 
 def _groups(

@@ -3,23 +3,23 @@
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
-from placer.kubernetes.device_pools import PublishedDevices, PublishedNodeDevice
-from placer.kubernetes.held_cpus import CpuClaimFaults, CpusHeldByClaims
-from placer.kubernetes.objects import Objects
+from placer.kubernetes.device_pools import PublishedDevicesOfDump, PublishedNodeDevice
+from placer.kubernetes.held_cpus import CpuGroupClaimChecker, CpusHeldByClaims
+from placer.kubernetes.objects import ClusterObjects
 from placer.kubernetes.summary import DumpSummary
-from placer_models.files.errors import near_or_first_names
-from placer_models.instance.device_holders import DeviceHolders
+from placer_models.instance.device_holders import DeviceHolderLedger
 from placer_models.kubernetes.listed_devices import CPU_TYPES
-from placer_models.kubernetes.object_fields import ObjectError
+from placer_models.kubernetes.object_fields import KubernetesObjectError
 from placer_models.kubernetes.pod import KubePod
-from placer_models.kubernetes.resource_claim import ClaimPart
+from placer_models.kubernetes.resource_claim import KubeResourceClaim
+from placer_models.message_text import near_or_first_names_text
 from placer_models.placement import DeviceGrant, NamespacedName
 
 _RESULTS = ("status", "allocation", "devices", "results")
 
 
 @dataclass(slots=True)
-class HeldClaims:
+class DevicesHeldByClaimsOfDump:
     """The devices that the allocated claims of a cluster hold.
 
     Attributes:
@@ -29,20 +29,20 @@ class HeldClaims:
 
     """
 
-    objects: Objects
-    pools: PublishedDevices
+    objects: ClusterObjects
+    pools: PublishedDevicesOfDump
     holders: dict[NamespacedName, NamespacedName] = field(default_factory=dict)
     cpus: CpusHeldByClaims = field(init=False)
 
     def __post_init__(self) -> None:
         self.cpus = CpusHeldByClaims(self.objects, self.pools)
 
-    def check(self, fault: Callable[[ObjectError], None]) -> None:
+    def check(self, fault: Callable[[KubernetesObjectError], None]) -> None:
         """Report claims with devices that no ResourceSlice lists or no driver would give."""
         if any(title.startswith("ResourceSlice ") for title in self.objects.refused):
             return  # their devices may be in what could not be read
         known = self.pools.keys()
-        cpu_faults = CpuClaimFaults(self.pools)
+        cpu_faults = CpuGroupClaimChecker(self.pools)
         for claim in self.objects.claims.values():
             for error in cpu_faults.of(claim):
                 fault(error)
@@ -51,11 +51,11 @@ class HeldClaims:
                     continue
                 of_pool = sorted(key[2] for key in known if key[:2] == one.key[:2])
                 fault(
-                    ObjectError(
+                    KubernetesObjectError(
                         claim.identity.title,
                         (*_RESULTS, i, "device"),
                         f"'{one.device}' of pool {one.pool} of {one.driver} is in no ResourceSlice"
-                        f" of the dump{near_or_first_names(one.device, of_pool)}; get the "
+                        f" of the dump{near_or_first_names_text(one.device, of_pool)}; get the "
                         "resourceslices, too, or delete the allocation",
                     )
                 )
@@ -64,7 +64,7 @@ class HeldClaims:
         self,
         part: KubePod,
         own: Collection[DeviceGrant],
-        holders: DeviceHolders,
+        holders: DeviceHolderLedger,
         summary: DumpSummary,
     ) -> tuple[DeviceGrant, ...] | None:
         """Return the devices that a bound pod holds by claims, or None if they are unknown.
@@ -76,7 +76,8 @@ class HeldClaims:
             summary: Is told of devices that are unknown.
 
         Raises:
-            ObjectError: The devices are on another node, or another claim holds them as well.
+            KubernetesObjectError: The devices are on another node, or another claim holds them
+                as well.
 
         """
         found: list[DeviceGrant] = []
@@ -98,7 +99,7 @@ class HeldClaims:
                     continue
                 path = (*_RESULTS, i, "device")
                 if device.node != part.node:
-                    raise ObjectError(
+                    raise KubernetesObjectError(
                         claim.identity.title,
                         path,
                         f"'{device.key[2]}' is of Node {device.node}, and {part.identity.title}, "
@@ -108,7 +109,7 @@ class HeldClaims:
                 if grant in own:
                     continue
                 if fault := holders.take(device.device, None, part.identity.title):
-                    raise ObjectError(claim.identity.title, path, fault)
+                    raise KubernetesObjectError(claim.identity.title, path, fault)
                 found.append(grant)
         return tuple(sorted(found, key=lambda one: (one.type, one.minor))) if known else None
 
@@ -128,7 +129,7 @@ class HeldClaims:
             )
         return found
 
-    def _devices(self, claim: ClaimPart) -> list[PublishedNodeDevice | None]:
+    def _devices(self, claim: KubeResourceClaim) -> list[PublishedNodeDevice | None]:
         """Return the devices that a claim was given; None for each that Placer gives to nobody."""
         given = claim.allocation.devices if claim.allocation else ()
         return [self.pools.by_key.get(one.key) for one in given]

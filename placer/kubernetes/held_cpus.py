@@ -6,20 +6,20 @@ Claims that were given CPUs as dra-driver-cpu would never give them are faulty.
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
-from placer.kubernetes.device_pools import PublishedDevices
-from placer.kubernetes.objects import Objects
+from placer.kubernetes.device_pools import PublishedDevicesOfDump
+from placer.kubernetes.objects import ClusterObjects
 from placer.kubernetes.summary import DumpSummary
 from placer_models.cpuset import CpuSet, format_cpu_list
-from placer_models.files.errors import cpu_ids_text
 from placer_models.kubernetes.cpu_config import (
     CPUSET,
     configs_for_claim_request,
     cpus_of_claim_config,
 )
 from placer_models.kubernetes.listed_devices import CPU_CAPACITY, CPU_DRIVER
-from placer_models.kubernetes.object_fields import Object, ObjectError
+from placer_models.kubernetes.object_fields import KubernetesObjectError, Object
 from placer_models.kubernetes.pod import KubePod
-from placer_models.kubernetes.resource_claim import AllocatedDevice, ClaimPart
+from placer_models.kubernetes.resource_claim import ClaimAllocatedDevice, KubeResourceClaim
+from placer_models.message_text import cpu_ids_with_noun
 from placer_models.placement import NamespacedName
 
 
@@ -27,8 +27,8 @@ from placer_models.placement import NamespacedName
 class CpusHeldByClaims:
     """The CPUs that the allocated claims of a cluster hold."""
 
-    objects: Objects
-    pools: PublishedDevices
+    objects: ClusterObjects
+    pools: PublishedDevicesOfDump
 
     def of_pod(self, part: KubePod) -> CpuSet | None:
         """Return the CPUs that a bound pod has by claims, or None if it has unnamed ones."""
@@ -72,13 +72,13 @@ class CpusHeldByClaims:
             )
         return found
 
-    def _claims(self, part: KubePod) -> Iterator[ClaimPart]:
+    def _claims(self, part: KubePod) -> Iterator[KubeResourceClaim]:
         for one in part.claims:
             claim = self.objects.claims.get((part.identity.namespace, one.claim))
             if claim is not None:
                 yield claim
 
-    def _of_claim(self, claim: ClaimPart) -> CpuSet | None:
+    def _of_claim(self, claim: KubeResourceClaim) -> CpuSet | None:
         """Return the CPUs that a claim has, or None if it has unnamed ones."""
         found: set[int] = set()
         for one in claim.allocation.devices if claim.allocation else ():
@@ -97,7 +97,7 @@ class CpusHeldByClaims:
                 return None
         return frozenset(found)
 
-    def _node(self, claim: ClaimPart) -> str | None:
+    def _node(self, claim: KubeResourceClaim) -> str | None:
         """Return the node that a claim's CPUs are on, or None if it has none or that is unknown."""
         for one in claim.allocation.devices if claim.allocation else ():
             if one.key in self.pools.several_cpus:
@@ -107,7 +107,7 @@ class CpusHeldByClaims:
         return None
 
 
-def _milli(claim: ClaimPart) -> int:
+def _milli(claim: KubeResourceClaim) -> int:
     given = claim.allocation.devices if claim.allocation else ()
     return sum(one.capacity_milli.get(CPU_CAPACITY, 0) for one in given)
 
@@ -117,7 +117,7 @@ _MEND = "correct it, or delete the allocation"
 
 
 @dataclass(slots=True)
-class CpuClaimFaults:
+class CpuGroupClaimChecker:
     """The faults of claims that were given CPUs of devices of several CPUs.
 
     Attributes:
@@ -126,11 +126,11 @@ class CpuClaimFaults:
 
     """
 
-    pools: PublishedDevices
+    pools: PublishedDevicesOfDump
     owners: dict[tuple[str, int], str] = field(default_factory=dict)
     taken_milli: dict[tuple[str, str, str], int] = field(default_factory=dict)
 
-    def of(self, claim: ClaimPart) -> Iterator[ObjectError]:
+    def of(self, claim: KubeResourceClaim) -> Iterator[KubernetesObjectError]:
         """Yield the faults of one claim, given the claims that were checked before it."""
         if claim.allocation is None:
             return
@@ -141,7 +141,7 @@ class CpuClaimFaults:
             configs = configs_for_claim_request(claim.allocation.configs, one.request)
             try:
                 if configs and one.request in first:
-                    raise ObjectError(
+                    raise KubernetesObjectError(
                         claim.identity.title,
                         (*_DEVICES, "results", i, "device"),
                         f"request {one.request} has {first[one.request]} already; CPUs that are "
@@ -150,19 +150,19 @@ class CpuClaimFaults:
                 first[one.request] = one.device
                 self._take(claim, i, one)
                 self._hold(claim, i, one, configs)
-            except ObjectError as error:
+            except KubernetesObjectError as error:
                 yield error
 
-    def _take(self, claim: ClaimPart, i: int, one: AllocatedDevice) -> None:
+    def _take(self, claim: KubeResourceClaim, i: int, one: ClaimAllocatedDevice) -> None:
         """Check that a claim has a whole number of CPUs, and no more than the device has left."""
         title, at = claim.identity.title, (*_DEVICES, "results", i, "consumedCapacity")
         milli = one.capacity_milli.get(CPU_CAPACITY)
         if milli is None:
             message = f"{CPU_CAPACITY} is missing: how many CPUs of {one.device} it has; {_MEND}"
-            raise ObjectError(title, at, message)
+            raise KubernetesObjectError(title, at, message)
         if milli <= 0 or milli % 1000:
             message = f"got {milli / 1000:g}; expected a whole number of CPUs, one or more; {_MEND}"
-            raise ObjectError(title, (*at, CPU_CAPACITY), message)
+            raise KubernetesObjectError(title, (*at, CPU_CAPACITY), message)
         taken = self.taken_milli.get(one.key, 0) + milli
         self.taken_milli[one.key] = taken
         has_milli = self.pools.several_cpus[one.key].capacity_milli
@@ -171,10 +171,14 @@ class CpuClaimFaults:
                 f"with it claims have {taken // 1000} CPUs of {one.device}, which has "
                 f"{has_milli // 1000}; delete an allocation"
             )
-            raise ObjectError(title, (*at, CPU_CAPACITY), message)
+            raise KubernetesObjectError(title, (*at, CPU_CAPACITY), message)
 
     def _hold(
-        self, claim: ClaimPart, i: int, one: AllocatedDevice, configs: list[tuple[int, Object]]
+        self,
+        claim: KubeResourceClaim,
+        i: int,
+        one: ClaimAllocatedDevice,
+        configs: list[tuple[int, Object]],
     ) -> None:
         """Check that the CPUs named are the device's, in the right number, and nobody else's."""
         title, device = claim.identity.title, self.pools.several_cpus[one.key]
@@ -184,34 +188,34 @@ class CpuClaimFaults:
         at = (*_DEVICES, "config", k)
         if others:
             message = f"speaks of request {one.request}, as config[{k}] does; {_MEND}"
-            raise ObjectError(title, (*_DEVICES, "config", others[0][0]), message)
+            raise KubernetesObjectError(title, (*_DEVICES, "config", others[0][0]), message)
         if config.get("source") == "FromClass":
             message = f"got 'FromClass'; the driver takes CPUs of FromClaim alone; {_MEND}"
-            raise ObjectError(title, (*at, "source"), message)
+            raise KubernetesObjectError(title, (*at, "source"), message)
         try:
             cpus = cpus_of_claim_config(config)
         except ValueError as error:
-            raise ObjectError(title, (*at, *CPUSET), f"{error}; {_MEND}") from None
+            raise KubernetesObjectError(title, (*at, *CPUSET), f"{error}; {_MEND}") from None
         milli = one.capacity_milli[CPU_CAPACITY]
         if 1000 * len(cpus) != milli:
-            raise ObjectError(
+            raise KubernetesObjectError(
                 title,
                 (*_DEVICES, "results", i, "consumedCapacity", CPU_CAPACITY),
                 f"got {milli // 1000}; config[{k}] names {len(cpus)} CPUs, {format_cpu_list(cpus)}:"
                 f" expected as many; {_MEND}",
             )
         if device.cpus and (beyond := cpus - device.cpus):
-            raise ObjectError(
+            raise KubernetesObjectError(
                 title,
                 (*at, *CPUSET),
-                f"{cpu_ids_text(beyond)}: {one.device} of Node {device.node} has "
+                f"{cpu_ids_with_noun(beyond)}: {one.device} of Node {device.node} has "
                 f"{format_cpu_list(device.cpus)}; {_MEND}",
             )
         if twice := {cpu for cpu in cpus if (device.node, cpu) in self.owners}:
-            raise ObjectError(
+            raise KubernetesObjectError(
                 title,
                 (*at, *CPUSET),
-                f"{cpu_ids_text(twice)} of Node {device.node} belongs to "
+                f"{cpu_ids_with_noun(twice)} of Node {device.node} belongs to "
                 f"{self.owners[device.node, min(twice)]} already; a CPU has one owner: delete "
                 "one of the allocations",
             )

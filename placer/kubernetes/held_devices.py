@@ -8,21 +8,25 @@ from placer_models.annotations.device_allocated import DeviceAllocatedEntry, gra
 from placer_models.annotations.names import DEVICE_ALLOCATED
 from placer_models.cluster import Node
 from placer_models.device import GPU, DeviceKey
-from placer_models.instance.device_holders import DeviceHolders
-from placer_models.kubernetes.device import DeviceObjectPart
+from placer_models.instance.device_holders import DeviceHolderLedger
+from placer_models.kubernetes.device import KubeKoordinatorDevice
 from placer_models.kubernetes.join import NodeFromObjects
-from placer_models.kubernetes.object_fields import ObjectError
-from placer_models.kubernetes.plugin_devices import devices_of_entry, gpus_unknown_to_node, type_of
+from placer_models.kubernetes.object_fields import KubernetesObjectError
+from placer_models.kubernetes.plugin_devices import (
+    device_type_counted_by_resource,
+    devices_of_checkpoint_entry,
+    gpus_unknown_to_node,
+)
 from placer_models.kubernetes.pod import KubePod
 from placer_models.placement import DeviceGrant
 from placer_models.pod import DeviceRequest, PodSpec
-from placer_models.visible_devices import GpuVendor, gpus_named, vendor_of
+from placer_models.visible_devices import GpuVendor, gpu_minors_named_by_variable, gpu_vendor_of
 
 _ALLOCATED = ("metadata", "annotations", DEVICE_ALLOCATED)
 
 
 @dataclass(frozen=True, slots=True)
-class HeldDevices:
+class DevicesHeldByKubePod:
     """The devices that a pod holds.
 
     Attributes:
@@ -45,10 +49,10 @@ def held_devices(
     part: KubePod,
     spec: PodSpec,
     joined: NodeFromObjects,
-    devices: DeviceObjectPart | None,
-    holders: DeviceHolders,
+    devices: KubeKoordinatorDevice | None,
+    holders: DeviceHolderLedger,
     taken: list[DeviceKey],
-) -> HeldDevices:
+) -> DevicesHeldByKubePod:
     """Return the devices that a pod holds.
 
     Its annotation names them, or else the Device object in its status or the kubelet's checkpoint,
@@ -65,7 +69,7 @@ def held_devices(
         taken: Devices with unknown holders, from which those of the pod are removed.
 
     Raises:
-        ObjectError: It holds what the node lacks, or what another pod holds.
+        KubernetesObjectError: It holds what the node lacks, or what another pod holds.
 
     """
     counted = {kind for kind, _ in joined.counted}
@@ -74,7 +78,7 @@ def held_devices(
     if part.allocated is None:
         named = _otherwise(part, asked, node, devices, holders, taken)
     else:
-        named = HeldDevices(_named(part, node, holders))
+        named = DevicesHeldByKubePod(_named(part, node, holders))
     grants: list[DeviceGrant] = []
     lost: set[str] = set()
     for request in spec.requests.devices:
@@ -97,7 +101,7 @@ def _listing(node: Node, counted: Collection[str]) -> Node:
     return replace(node, machine=replace(node.machine, devices=listed))
 
 
-def _named(part: KubePod, node: Node, holders: DeviceHolders) -> tuple[DeviceGrant, ...]:
+def _named(part: KubePod, node: Node, holders: DeviceHolderLedger) -> tuple[DeviceGrant, ...]:
     """Return the devices that a pod's annotation names."""
     known = {(device.type, device.minor): device for device in node.devices}
     grants = _allocated(part, node)
@@ -105,14 +109,14 @@ def _named(part: KubePod, node: Node, holders: DeviceHolders) -> tuple[DeviceGra
         device = known.get((grant.type, grant.minor))
         if device is None:
             have = sorted(minor for kind, minor in known if kind == grant.type)
-            raise ObjectError(
+            raise KubernetesObjectError(
                 part.identity.title,
                 _ALLOCATED,
                 f"{grant.type} {grant.minor}: Node {node.name} has no such device; it has "
                 f"{', '.join(map(str, have)) or 'none'} of the type",
             )
         if fault := holders.take(device, grant.share, part.identity.title):
-            raise ObjectError(part.identity.title, _ALLOCATED, fault)
+            raise KubernetesObjectError(part.identity.title, _ALLOCATED, fault)
     return grants
 
 
@@ -121,17 +125,17 @@ def _allocated(part: KubePod, node: Node) -> tuple[DeviceGrant, ...]:
     try:
         return grants_of_allocations(allocations, node)
     except ValueError as error:
-        raise ObjectError(part.identity.title, _ALLOCATED, str(error)) from None
+        raise KubernetesObjectError(part.identity.title, _ALLOCATED, str(error)) from None
 
 
 def _otherwise(
     part: KubePod,
     asked: Sequence[DeviceRequest],
     node: Node,
-    devices: DeviceObjectPart | None,
-    holders: DeviceHolders,
+    devices: KubeKoordinatorDevice | None,
+    holders: DeviceHolderLedger,
     taken: list[DeviceKey],
-) -> HeldDevices:
+) -> DevicesHeldByKubePod:
     """Return the devices that a pod without the annotation holds, type by type.
 
     GPUs that its node lacks count among those that it asks for.
@@ -145,7 +149,7 @@ def _otherwise(
     whole = True
     for request in asked:
         kind = request.type
-        minors = held_minors_in_device_status(part, kind, devices)
+        minors = minors_of_pod_in_device_status(part, kind, devices)
         if not minors:
             minors = sorted(minor for of, minor in told if of == kind)
         if not minors:
@@ -171,7 +175,7 @@ def _otherwise(
     ):
         grants = []
     unasked = frozenset(told - {(grant.type, grant.minor) for grant in grants})
-    return HeldDevices(
+    return DevicesHeldByKubePod(
         tuple(grants),
         unasked,
         frozenset(lost),
@@ -180,8 +184,8 @@ def _otherwise(
     )
 
 
-def held_minors_in_device_status(
-    part: KubePod, kind: str, devices: DeviceObjectPart | None
+def minors_of_pod_in_device_status(
+    part: KubePod, kind: str, devices: KubeKoordinatorDevice | None
 ) -> list[int]:
     """Return the devices of a type that a pod has, as the status of the Device object says."""
     for holder in devices.holders if devices else ():
@@ -206,14 +210,17 @@ class _ByKubelet:
     elsewhere: Mapping[str, int]
 
 
-def _by_kubelet(part: KubePod, node: Node, devices: DeviceObjectPart | None) -> _ByKubelet:
+def _by_kubelet(part: KubePod, node: Node, devices: KubeKoordinatorDevice | None) -> _ByKubelet:
     found: set[DeviceKey] = set()
     unresolved: set[str] = set()
     elsewhere: dict[str, frozenset[str]] = {}
     uid = part.identity.uid
     for entry in devices.checkpoints if devices and uid else ():
         if entry.pod_uid == uid:
-            meant, kind = devices_of_entry(entry, node.machine.devices), type_of(entry.resource)
+            meant, kind = (
+                devices_of_checkpoint_entry(entry, node.machine.devices),
+                device_type_counted_by_resource(entry.resource),
+            )
             found |= meant or set()
             if meant is None:
                 unresolved.add(kind)
@@ -243,8 +250,8 @@ def _visible(part: KubePod, node: Node) -> set[int] | None:
     minors: set[int] = set()
     for container in part.containers if gpus else ():
         for variable, value in container.visible:
-            of_vendor = [gpu for gpu in gpus if vendor_of(gpu) == GpuVendor(variable)]
-            named = gpus_named(value, of_vendor)
+            of_vendor = [gpu for gpu in gpus if gpu_vendor_of(gpu) == GpuVendor(variable)]
+            named = gpu_minors_named_by_variable(value, of_vendor)
             if named is None:
                 return None
             minors |= named

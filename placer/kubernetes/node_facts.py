@@ -11,7 +11,7 @@ from placer_models.kubernetes.names import KNOWS_CPUS
 
 
 @dataclass(slots=True)
-class NodeFacts:
+class KubeNodeBuilder:
     """What is known of a node, beyond what its own objects say together.
 
     Attributes:

@@ -7,7 +7,7 @@ from placer.kubernetes.summary import DumpSummary
 from placer_models.kubernetes.pod import KubePod
 
 
-class SyntheticNodeLabelMaker:
+class NodeSetLabelMaker:
     """A label for each set of nodes that pods are kept to for one kind of reason."""
 
     def __init__(self, name: str, nodes_said: str, summary: DumpSummary) -> None:

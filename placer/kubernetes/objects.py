@@ -12,50 +12,53 @@ from placer.kubernetes.salvage import (
     node_offering_nothing,
     node_with_readable_labels,
     note_unreadable_object,
-    unreadable_bound_pod,
+    salvaged_bound_pod,
     unreadable_waiting_pod,
 )
 from placer_models.files.errors import InputError
 from placer_models.files.tree import field_path_text
-from placer_models.kubernetes.device import DeviceObjectPart, device_object_part
-from placer_models.kubernetes.device_class import DeviceClassPart, device_class_part
-from placer_models.kubernetes.namespaces import NamespaceObjectPart, namespace_part
-from placer_models.kubernetes.node import KubeNode, node_part
-from placer_models.kubernetes.object_fields import Object, ObjectError, ObjectIdentity
-from placer_models.kubernetes.pod import KubePod, pod_part
+from placer_models.kubernetes.device import KubeKoordinatorDevice, read_kube_koordinator_device
+from placer_models.kubernetes.device_class import KubeDeviceClass, read_kube_device_class
+from placer_models.kubernetes.namespaces import KubeNamespace, read_kube_namespace
+from placer_models.kubernetes.node import KubeNode, read_kube_node
+from placer_models.kubernetes.object_fields import KubeObjectIdentity, KubernetesObjectError, Object
+from placer_models.kubernetes.pod import KubePod, read_kube_pod
 from placer_models.kubernetes.pod_gang import (
     CRD_GROUPS,
     KUBERNETES_GROUP,
-    PodGroupPart,
-    pod_group_part,
+    KubePodGroup,
+    read_kube_pod_group,
 )
-from placer_models.kubernetes.priority import PriorityClassPart, priority_class_part
+from placer_models.kubernetes.priority import KubePriorityClass, read_kube_priority_class
 from placer_models.kubernetes.resource_claim import (
-    ClaimPart,
-    ClaimTemplatePart,
-    claim_part,
-    claim_template_part,
+    KubeResourceClaim,
+    KubeResourceClaimTemplate,
+    read_kube_claim_template,
+    read_kube_resource_claim,
 )
-from placer_models.kubernetes.resource_slice import ResourceSlicePart, slice_part
+from placer_models.kubernetes.resource_slice import KubeResourceSlice, read_kube_resource_slice
 from placer_models.kubernetes.storage import (
-    AttachmentPart,
-    CsiDriverPart,
-    CsiNodePart,
-    StorageCapacityPart,
-    StorageClassPart,
-    attachment_part,
-    csi_driver_part,
-    csi_node_part,
-    storage_capacity_part,
-    storage_class_part,
+    KubeCsiDriver,
+    KubeCsiNode,
+    KubeStorageCapacity,
+    KubeStorageClass,
+    KubeVolumeAttachment,
+    read_kube_csi_driver,
+    read_kube_csi_node,
+    read_kube_storage_capacity,
+    read_kube_storage_class,
+    read_kube_volume_attachment,
 )
-from placer_models.kubernetes.stream import Found, ReadObject
-from placer_models.kubernetes.topology import NodeResourceTopologyPart, topology_part
+from placer_models.kubernetes.stream import Found, ParsedObject
+from placer_models.kubernetes.topology import (
+    KubeNodeResourceTopology,
+    read_kube_node_resource_topology,
+)
 from placer_models.kubernetes.volume import (
-    PersistentVolumePart,
-    VolumeClaimPart,
-    volume_claim_part,
-    volume_part,
+    KubePersistentVolume,
+    KubeVolumeClaim,
+    read_kube_persistent_volume,
+    read_kube_volume_claim,
 )
 from placer_models.left_out import PodLeftOutBeforeSolve
 from placer_models.placement import NamespacedName
@@ -71,12 +74,12 @@ class _Part(Protocol):
     """The attributes that every part has."""
 
     @property
-    def identity(self) -> ObjectIdentity:
+    def identity(self) -> KubeObjectIdentity:
         """The identity of its object."""
 
 
 @dataclass(slots=True)
-class Objects:
+class ClusterObjects:
     """The objects that are known of a cluster.
 
     Attributes:
@@ -101,23 +104,23 @@ class Objects:
     """
 
     nodes: dict[str, KubeNode] = field(default_factory=dict)
-    namespaces: dict[str, NamespaceObjectPart] = field(default_factory=dict)
-    topologies: dict[str, NodeResourceTopologyPart] = field(default_factory=dict)
-    devices: dict[str, DeviceObjectPart] = field(default_factory=dict)
+    namespaces: dict[str, KubeNamespace] = field(default_factory=dict)
+    topologies: dict[str, KubeNodeResourceTopology] = field(default_factory=dict)
+    devices: dict[str, KubeKoordinatorDevice] = field(default_factory=dict)
     pods: dict[NamespacedName, KubePod] = field(default_factory=dict)
-    groups: dict[tuple[bool, str, str], PodGroupPart] = field(default_factory=dict)
-    priorities: dict[str, PriorityClassPart] = field(default_factory=dict)
-    slices: dict[str, ResourceSlicePart] = field(default_factory=dict)
-    device_classes: dict[str, DeviceClassPart] = field(default_factory=dict)
-    claims: dict[NamespacedName, ClaimPart] = field(default_factory=dict)
-    claim_templates: dict[NamespacedName, ClaimTemplatePart] = field(default_factory=dict)
-    volumes: dict[str, PersistentVolumePart] = field(default_factory=dict)
-    volume_claims: dict[NamespacedName, VolumeClaimPart] = field(default_factory=dict)
-    storage_classes: dict[str, StorageClassPart] = field(default_factory=dict)
-    csi_drivers: dict[str, CsiDriverPart] = field(default_factory=dict)
-    csi_nodes: dict[str, CsiNodePart] = field(default_factory=dict)
-    storage_capacities: dict[NamespacedName, StorageCapacityPart] = field(default_factory=dict)
-    attachments: dict[str, AttachmentPart] = field(default_factory=dict)
+    groups: dict[tuple[bool, str, str], KubePodGroup] = field(default_factory=dict)
+    priorities: dict[str, KubePriorityClass] = field(default_factory=dict)
+    slices: dict[str, KubeResourceSlice] = field(default_factory=dict)
+    device_classes: dict[str, KubeDeviceClass] = field(default_factory=dict)
+    claims: dict[NamespacedName, KubeResourceClaim] = field(default_factory=dict)
+    claim_templates: dict[NamespacedName, KubeResourceClaimTemplate] = field(default_factory=dict)
+    volumes: dict[str, KubePersistentVolume] = field(default_factory=dict)
+    volume_claims: dict[NamespacedName, KubeVolumeClaim] = field(default_factory=dict)
+    storage_classes: dict[str, KubeStorageClass] = field(default_factory=dict)
+    csi_drivers: dict[str, KubeCsiDriver] = field(default_factory=dict)
+    csi_nodes: dict[str, KubeCsiNode] = field(default_factory=dict)
+    storage_capacities: dict[NamespacedName, KubeStorageCapacity] = field(default_factory=dict)
+    attachments: dict[str, KubeVolumeAttachment] = field(default_factory=dict)
     skipped: Counter[str] = field(default_factory=Counter)
     faults: list[InputError] = field(default_factory=list)
     places: dict[str, tuple[str, int]] = field(default_factory=dict)
@@ -140,7 +143,7 @@ class Objects:
         try:
             if not self._take(found):
                 self.skipped[f"{found.kind} ({found.api_version})"] += 1
-        except ObjectError as error:
+        except KubernetesObjectError as error:
             self.refused.add(error.title)
             message = f"{error.title}: {error.message}"
             self.faults.append(
@@ -151,7 +154,7 @@ class Objects:
             if self.bears and error.title not in self.places:
                 self.borne += self._salvage(found, error)
 
-    def _salvage(self, found: ReadObject, error: ObjectError) -> bool:
+    def _salvage(self, found: ParsedObject, error: KubernetesObjectError) -> bool:
         """Keep what holds of an object that cannot be read; return whether it loosens nothing."""
         if not has_complete_identity(found.value):
             return False
@@ -160,7 +163,7 @@ class Objects:
             case "Node":
                 try:
                     node = node_offering_nothing(found.value)
-                except ObjectError:
+                except KubernetesObjectError:
                     node = node_with_readable_labels(found.value)
                     self.doubts.domains.append(node.identity.title)
                 self.nodes[node.identity.name] = node
@@ -177,59 +180,59 @@ class Objects:
                     self.places[claim.identity.title] = (found.file, found.line)
         return True
 
-    def _salvage_pod(self, found: ReadObject, error: ObjectError) -> None:
+    def _salvage_pod(self, found: ParsedObject, error: KubernetesObjectError) -> None:
         place = bound_or_nominated_node(found.value)
         left_out = unreadable_waiting_pod(found.value, error, self.doubts)
         self.unread += [left_out] if left_out else []
         self.doubts.everywhere |= place is None
         if not place:
             return
-        pod = unreadable_bound_pod(found.value, place, self.doubts)
+        pod = salvaged_bound_pod(found.value, place, self.doubts)
         self.closed.add(place)
         if not pod.ended:
             self.pods[pod.identity.key] = pod
             self.places[pod.identity.title] = (found.file, found.line)
 
-    def bear(self, error: ObjectError) -> None:
+    def bear(self, error: KubernetesObjectError) -> None:
         """Note a fault of an object that was added before, which loosens nothing."""
         self.fault(error)
         self.borne += self.bears
 
-    def fault(self, error: ObjectError) -> None:
+    def fault(self, error: KubernetesObjectError) -> None:
         """Note a fault of an object that was added before."""
         self.refused.add(error.title)
         file, line = self.places.get(error.title, ("", None))
         message = f"{error.title}: {error.message}"
         self.faults.append(InputError(file, line, field_path_text(error.path), message))
 
-    def _take(self, found: ReadObject) -> bool:
+    def _take(self, found: ParsedObject) -> bool:
         group = found.api_version.rpartition("/")[0]
         match found.kind:
             case "Node" if not group:
-                self._put(self.nodes, found, node_part, _name)
+                self._put(self.nodes, found, read_kube_node, _name)
             case "Namespace" if not group:
-                self._put(self.namespaces, found, namespace_part, _name)
+                self._put(self.namespaces, found, read_kube_namespace, _name)
             case "Pod" if not group:
-                part = self._put(self.pods, found, pod_part, _key)
+                part = self._put(self.pods, found, read_kube_pod, _key)
                 if self.keeps_whole and not part.node:
                     self.whole[part.identity.key] = found.value
             case "NodeResourceTopology" if group == "topology.node.k8s.io":
-                self._put(self.topologies, found, topology_part, _name)
+                self._put(self.topologies, found, read_kube_node_resource_topology, _name)
             case "Device" if group == "scheduling.koordinator.sh":
-                self._put(self.devices, found, device_object_part, _name)
+                self._put(self.devices, found, read_kube_koordinator_device, _name)
             case "PodGroup" if group in (*CRD_GROUPS, KUBERNETES_GROUP):
                 self._put(
                     self.groups,
                     found,
-                    pod_group_part,
+                    read_kube_pod_group,
                     lambda part: (part.is_kubernetes, *part.identity.key),
                 )
             case "PriorityClass" if group == "scheduling.k8s.io":
-                self._put(self.priorities, found, priority_class_part, _name)
+                self._put(self.priorities, found, read_kube_priority_class, _name)
             case "PersistentVolume" if not group:
-                self._put(self.volumes, found, volume_part, _name)
+                self._put(self.volumes, found, read_kube_persistent_volume, _name)
             case "PersistentVolumeClaim" if not group:
-                self._put(self.volume_claims, found, volume_claim_part, _key)
+                self._put(self.volume_claims, found, read_kube_volume_claim, _key)
             case _ if group == "storage.k8s.io":
                 return self._take_storage(found)
             case _ if found.api_version in CLAIM_VERSIONS:
@@ -238,32 +241,32 @@ class Objects:
                 return False
         return True
 
-    def _take_claims(self, found: ReadObject) -> bool:
+    def _take_claims(self, found: ParsedObject) -> bool:
         match found.kind:
             case "ResourceSlice":
-                self._put(self.slices, found, slice_part, _name)
+                self._put(self.slices, found, read_kube_resource_slice, _name)
             case "DeviceClass":
-                self._put(self.device_classes, found, device_class_part, _name)
+                self._put(self.device_classes, found, read_kube_device_class, _name)
             case "ResourceClaim":
-                self._put(self.claims, found, claim_part, _key)
+                self._put(self.claims, found, read_kube_resource_claim, _key)
             case "ResourceClaimTemplate":
-                self._put(self.claim_templates, found, claim_template_part, _key)
+                self._put(self.claim_templates, found, read_kube_claim_template, _key)
             case _:
                 return False
         return True
 
-    def _take_storage(self, found: ReadObject) -> bool:
+    def _take_storage(self, found: ParsedObject) -> bool:
         match found.kind:
             case "StorageClass":
-                self._put(self.storage_classes, found, storage_class_part, _name)
+                self._put(self.storage_classes, found, read_kube_storage_class, _name)
             case "CSIDriver":
-                self._put(self.csi_drivers, found, csi_driver_part, _name)
+                self._put(self.csi_drivers, found, read_kube_csi_driver, _name)
             case "CSINode":
-                self._put(self.csi_nodes, found, csi_node_part, _name)
+                self._put(self.csi_nodes, found, read_kube_csi_node, _name)
             case "CSIStorageCapacity":
-                self._put(self.storage_capacities, found, storage_capacity_part, _key)
+                self._put(self.storage_capacities, found, read_kube_storage_capacity, _key)
             case "VolumeAttachment":
-                self._put(self.attachments, found, attachment_part, _name)
+                self._put(self.attachments, found, read_kube_volume_attachment, _name)
             case _:
                 return False
         return True
@@ -271,7 +274,7 @@ class Objects:
     def _put(
         self,
         known: dict[K, P],
-        found: ReadObject,
+        found: ParsedObject,
         read: Callable[[Object], P],
         key: Callable[[P], K],
     ) -> P:
@@ -280,7 +283,7 @@ class Objects:
         if key(part) in known:
             file, line = self.places[title]
             message = f"is given already at {file}:{line}; keep the newer of the two"
-            raise ObjectError(title, ("metadata", "name"), message)
+            raise KubernetesObjectError(title, ("metadata", "name"), message)
         self.places[title] = (found.file, found.line)
         known[key(part)] = part
         return part

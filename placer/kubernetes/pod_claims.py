@@ -4,16 +4,20 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from placer.kubernetes.device_matches import MatchingDevices
-from placer_models.kubernetes.claimed import ClaimedResources, ResourceClaimNumaShare
+from placer.kubernetes.device_matches import ClaimRequestMatchesByNode
+from placer_models.kubernetes.claimed import PodResourcesByClaims, SameNumaClaimedResources
 from placer_models.kubernetes.device_attributes import NUMA_NODE, PCIE_ROOT
 from placer_models.kubernetes.listed_devices import CPU_GROUP, CPU_NUMA, CPU_TYPES
-from placer_models.kubernetes.resource_claim import ClaimPart, ClaimRequest, SameAttribute
-from placer_models.policy import DeviceScope, JointScope
+from placer_models.kubernetes.resource_claim import (
+    ClaimDeviceRequest,
+    KubeResourceClaim,
+    SameAttributeConstraint,
+)
+from placer_models.policy import JointDevicesScope, SameTypeDevicesScope
 
 _SCOPES = {
-    PCIE_ROOT: (DeviceScope.PCIE, JointScope.SAME_PCIE),
-    NUMA_NODE: (DeviceScope.NUMA_NODE, JointScope.SAME_NUMA_NODE),
+    PCIE_ROOT: (SameTypeDevicesScope.PCIE, JointDevicesScope.SAME_PCIE),
+    NUMA_NODE: (SameTypeDevicesScope.NUMA_NODE, JointDevicesScope.SAME_NUMA_NODE),
 }
 """Attribute of devices that tells their place -> the scopes of devices with one value of it."""
 
@@ -34,11 +38,11 @@ class ResolvedClaimRequest:
 
     """
 
-    claim: ClaimPart | None
-    request: ClaimRequest
+    claim: KubeResourceClaim | None
+    request: ClaimDeviceRequest
     type: str
     count: int
-    match: MatchingDevices = field(compare=False)
+    match: ClaimRequestMatchesByNode = field(compare=False)
     mark: str = ""
     on_node: Mapping[str, "ResolvedClaimRequest"] = field(default_factory=dict, compare=False)
 
@@ -48,7 +52,7 @@ class ResolvedClaimRequest:
 
 
 @dataclass(slots=True)
-class PodClaims:
+class ResolvedPodClaims:
     """What a waiting pod asks for by claims.
 
     Attributes:
@@ -69,7 +73,7 @@ class PodClaims:
     given: list[ResolvedClaimRequest] = field(default_factory=list)
     parts: list[list[ResolvedClaimRequest]] = field(default_factory=list)
     nodes: frozenset[str] | None = None
-    claimed: ClaimedResources = field(default_factory=ClaimedResources)
+    claimed: PodResourcesByClaims = field(default_factory=PodResourcesByClaims)
     cpus: int = 0
     holds: list[Label] = field(default_factory=list)
     follows: list[Label] = field(default_factory=list)
@@ -79,7 +83,7 @@ class PodClaims:
     assumed: list[str] = field(default_factory=list)
     liking: int = 0
 
-    def differs_in_devices(self, other: "PodClaims") -> bool:
+    def differs_in_devices(self, other: "ResolvedPodClaims") -> bool:
         """Return whether it asks for the same, but for which devices, and how many."""
         return _beside_devices(self) == _beside_devices(other)
 
@@ -89,13 +93,13 @@ class PodClaims:
         self.nodes = found if self.nodes is None else self.nodes & found
 
 
-def _beside_devices(found: PodClaims) -> tuple[object, ...]:
+def _beside_devices(found: ResolvedPodClaims) -> tuple[object, ...]:
     of = found.claimed
     scopes = of.scopes, of.joint, of.joint_scope, of.numa_parts
     return found.cpus, scopes, found.holds, found.follows
 
 
-Constraint = tuple[SameAttribute, list[ResolvedClaimRequest]]
+Constraint = tuple[SameAttributeConstraint, list[ResolvedClaimRequest]]
 """What devices must have in common, and the requests for them."""
 
 
@@ -105,7 +109,7 @@ AlikeDevices = dict[tuple[str, frozenset[int]], tuple[frozenset[str], frozenset[
 
 def require_common_attributes(
     constraints: Sequence[Constraint],
-    found: PodClaims,
+    found: ResolvedPodClaims,
     numa_known: frozenset[str],
     known: AlikeDevices,
 ) -> None:
@@ -129,9 +133,9 @@ def require_common_attributes(
             marked[one.type, one.mark] += one.count
     if found.parts and any(mark for _, mark in marked):
         found.lacks.append("some devices of a type and not the others beside CPUs of a NUMA node")
-    scopes: dict[str, DeviceScope] = {}
+    scopes: dict[str, SameTypeDevicesScope] = {}
     joint: tuple[str, ...] = ()
-    joint_scope = JointScope.SAME_PCIE
+    joint_scope = JointDevicesScope.SAME_PCIE
     for same, given in constraints:
         here = Counter[str]()
         for one in given:
@@ -165,7 +169,7 @@ def require_common_attributes(
     parts = tuple(map(_numa_part, found.parts))
     whole = {kind: count for (kind, mark), count in marked.items() if not mark}
     chosen = {key: count for key, count in marked.items() if key[1]}
-    found.claimed = ClaimedResources(whole, scopes, joint, joint_scope, parts, chosen)
+    found.claimed = PodResourcesByClaims(whole, scopes, joint, joint_scope, parts, chosen)
 
 
 def _of_one_numa_node(attribute: str, given: Sequence[ResolvedClaimRequest]) -> frozenset[str]:
@@ -198,14 +202,16 @@ def _side_by_side(
     return [*others, list(together.values())]
 
 
-def _numa_part(part: Sequence[ResolvedClaimRequest]) -> ResourceClaimNumaShare:
+def _numa_part(part: Sequence[ResolvedClaimRequest]) -> SameNumaClaimedResources:
     devices = Counter[str]()
     for one in part:
         devices.update({} if one.type == CPU_GROUP else {one.type: one.count})
-    return ResourceClaimNumaShare(sum(one.count for one in part if one.type == CPU_GROUP), devices)
+    return SameNumaClaimedResources(
+        sum(one.count for one in part if one.type == CPU_GROUP), devices
+    )
 
 
-def _keep(nodes: frozenset[str], found: PodClaims, why: str) -> None:
+def _keep(nodes: frozenset[str], found: ResolvedPodClaims, why: str) -> None:
     """Restrict a pod to the nodes that Placer can express, and note why others are left out."""
     before = found.nodes or frozenset()
     if before and not nodes:

@@ -4,17 +4,21 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 
-from placer.kubernetes.doubts import EVERY_NODE, UnreadableObjects, UnreadSlice
+from placer.kubernetes.doubts import EVERY_NODE, UnreadableObjects, UnreadableResourceSlice
 from placer_models.annotations.names import DEVICE_ALLOCATED, MEMORY_STATUS, RESOURCE_STATUS
 from placer_models.kubernetes.names import GANG_NAMES, POD_GROUP_LABELS
-from placer_models.kubernetes.node import KubeNode, node_part
-from placer_models.kubernetes.node_access import resource_slice_nodes
-from placer_models.kubernetes.object_fields import Object, ObjectError, ObjectFieldValue
-from placer_models.kubernetes.pod import ENDED, KubePod, pod_part
-from placer_models.kubernetes.pod_gang import GangRef, gang_of
-from placer_models.kubernetes.pod_terms import affinity_terms
+from placer_models.kubernetes.node import KubeNode, read_kube_node
+from placer_models.kubernetes.node_access import nodes_with_access_to_slice
+from placer_models.kubernetes.object_fields import (
+    KubeObjectFieldValue,
+    KubernetesObjectError,
+    Object,
+)
+from placer_models.kubernetes.pod import ENDED, KubePod, read_kube_pod
+from placer_models.kubernetes.pod_gang import GangNamedByPod, gang_of
+from placer_models.kubernetes.pod_terms import read_kube_pod_affinity_terms
 from placer_models.kubernetes.pod_volumes import pod_volumes
-from placer_models.kubernetes.resource_claim import ClaimPart, claim_part
+from placer_models.kubernetes.resource_claim import KubeResourceClaim, read_kube_resource_claim
 from placer_models.left_out import PodLeftOutBeforeSolve
 from placer_models.placement import NamespacedName
 from placer_models.reasons import NotTried
@@ -34,14 +38,16 @@ def node_offering_nothing(found: Object) -> KubeNode:
     whether topology spread counts it.
 
     Raises:
-        ObjectError: Not even these can be read.
+        KubernetesObjectError: Not even these can be read.
 
     """
     known = _mapping(found.get("metadata"))
     metadata = {key: known[key] for key in ("name", "labels") if key in known}
     spec = _mapping(found.get("spec"))
     taints = {key: spec[key] for key in ("taints", "unschedulable") if key in spec}
-    return node_part({"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": taints})
+    return read_kube_node(
+        {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": taints}
+    )
 
 
 def as_node_offering_nothing(node: KubeNode) -> KubeNode:
@@ -62,10 +68,10 @@ def node_with_readable_labels(found: Object) -> KubeNode:
     """Return a node with its name and those of its labels that can be read."""
     known = _mapping(found.get("metadata"))
     metadata = {"name": known.get("name"), "labels": _texts(known.get("labels"))}
-    return node_part({"apiVersion": "v1", "kind": "Node", "metadata": metadata})
+    return read_kube_node({"apiVersion": "v1", "kind": "Node", "metadata": metadata})
 
 
-def unreadable_bound_pod(found: Object, node: str, doubts: UnreadableObjects) -> KubePod:
+def salvaged_bound_pod(found: Object, node: str, doubts: UnreadableObjects) -> KubePod:
     """Return a pod that holds room on a node, and of which not all can be read.
 
     What it wants of others is taken at its widest; what else is unknown goes to ``doubts``.
@@ -73,9 +79,9 @@ def unreadable_bound_pod(found: Object, node: str, doubts: UnreadableObjects) ->
     metadata, spec = _mapping(found.get("metadata")), _mapping(found.get("spec"))
     given = _mapping(metadata.get("annotations"))
     kept = {key: value for key, value in given.items() if key not in _HELD}
-    with suppress(ObjectError):
+    with suppress(KubernetesObjectError):
         stripped = {**found, "metadata": {**metadata, "annotations": kept}}
-        return replace(pod_part(stripped), node=node)
+        return replace(read_kube_pod(stripped), node=node)
     name, namespace = metadata.get("name"), metadata.get("namespace") or "default"
     title = f"Pod {namespace}/{name}"
     labels, phase = metadata.get("labels"), _mapping(found.get("status")).get("phase")
@@ -88,13 +94,13 @@ def unreadable_bound_pod(found: Object, node: str, doubts: UnreadableObjects) ->
     if metadata.get("deletionTimestamp") is not None:
         bare["deletionTimestamp"] = "now"
     try:
-        pod_volumes(ObjectFieldValue(title, {"volumes": spec.get("volumes")}), str(name))
+        pod_volumes(KubeObjectFieldValue(title, {"volumes": spec.get("volumes")}), str(name))
         volumes = spec.get("volumes")
-    except ObjectError:
+    except KubernetesObjectError:
         doubts.holders.add(str(namespace))
         doubts.unattached.add(node)
         volumes = None
-    return pod_part(
+    return read_kube_pod(
         {
             "apiVersion": "v1",
             "kind": "Pod",
@@ -144,13 +150,15 @@ def _is_term(item: Mapping[str, object], title: str) -> bool:
     apart = {"podAntiAffinity": {_REQUIRED: [item]}}
     try:
         return bool(
-            list(affinity_terms(ObjectFieldValue(title, apart), "default", (), []))
+            list(
+                read_kube_pod_affinity_terms(KubeObjectFieldValue(title, apart), "default", (), [])
+            )
         ) or not item.get("labelSelector")
-    except ObjectError:
+    except KubernetesObjectError:
         return False
 
 
-def without_allocation_records(part: KubePod) -> KubePod:
+def pod_without_allocation_records(part: KubePod) -> KubePod:
     """Return a bound pod as one of which nobody says what it holds."""
     return replace(part, allocated=None, status=None, memory_status=None, claims=())
 
@@ -172,7 +180,7 @@ def bound_or_nominated_node(found: Object) -> str | None:
 
 
 def unreadable_waiting_pod(
-    found: Object, error: ObjectError, doubts: UnreadableObjects
+    found: Object, error: KubernetesObjectError, doubts: UnreadableObjects
 ) -> PodLeftOutBeforeSolve | None:
     """Return a pod that cannot be read as one that nobody is asked about.
 
@@ -194,11 +202,11 @@ def unreadable_waiting_pod(
 
 def _gang_unread(
     found: Object, title: str, namespace: str, doubts: UnreadableObjects
-) -> GangRef | None:
+) -> GangNamedByPod | None:
     """Return the gang of a pod that cannot be read, as far as it can be told."""
     try:
-        ref = gang_of(ObjectFieldValue(title, found), namespace)
-    except ObjectError as error:
+        ref = gang_of(KubeObjectFieldValue(title, found), namespace)
+    except KubernetesObjectError as error:
         metadata = _mapping(found.get("metadata"))
         labels = _texts(metadata.get("labels"))
         notes = _texts(metadata.get("annotations"))
@@ -209,7 +217,7 @@ def _gang_unread(
         name = group if own else next((one for one in names if one), "")
         if not isinstance(name, str) or not name:
             return None
-        ref = GangRef((namespace, name), is_kubernetes=own)
+        ref = GangNamedByPod((namespace, name), is_kubernetes=own)
         doubts.vague[own, namespace, name] = f"{title} cannot be read: {error.message}"
     else:
         if ref is not None:
@@ -217,7 +225,9 @@ def _gang_unread(
     return ref
 
 
-def note_unreadable_object(kind: str, found: Object, doubts: UnreadableObjects) -> ClaimPart | None:
+def note_unreadable_object(
+    kind: str, found: Object, doubts: UnreadableObjects
+) -> KubeResourceClaim | None:
     """Note what is unknown as an object of another kind cannot be read.
 
     Returns:
@@ -233,8 +243,8 @@ def note_unreadable_object(kind: str, found: Object, doubts: UnreadableObjects) 
         case "ResourceClaim":
             try:
                 metadata = {field: known.get(field) for field in ("name", "namespace")}
-                return claim_part({**found, "metadata": metadata, "spec": {}})
-            except ObjectError:
+                return read_kube_resource_claim({**found, "metadata": metadata, "spec": {}})
+            except KubernetesObjectError:
                 doubts.claims.append(key)
         case "PersistentVolume":
             doubts.kept_volumes |= _kept_for(found)
@@ -246,15 +256,15 @@ def note_unreadable_object(kind: str, found: Object, doubts: UnreadableObjects) 
     return None
 
 
-def _slice_unread(spec: Mapping[str, object]) -> UnreadSlice:
-    root = ObjectFieldValue("", spec)
+def _slice_unread(spec: Mapping[str, object]) -> UnreadableResourceSlice:
+    root = KubeObjectFieldValue("", spec)
     pool = access = None
-    with suppress(ObjectError):
+    with suppress(KubernetesObjectError):
         driver, name = root.get("driver").text(""), root.get("pool", "name").text("")
         pool = (driver, name) if driver and name else None
-    with suppress(ObjectError):
-        access = None if spec.get("perDeviceNodeSelection") else resource_slice_nodes(root)
-    return UnreadSlice(pool, access)
+    with suppress(KubernetesObjectError):
+        access = None if spec.get("perDeviceNodeSelection") else nodes_with_access_to_slice(root)
+    return UnreadableResourceSlice(pool, access)
 
 
 def _kept_for(found: Object) -> set[NamespacedName | None]:

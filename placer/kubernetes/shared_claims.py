@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from placer.kubernetes.pod_claims import Label, PodClaims
+from placer.kubernetes.pod_claims import Label, ResolvedPodClaims
 from placer_models.affinity import AffinityTerm
 from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_volumes import NO_VOLUMES
@@ -16,7 +16,7 @@ def pod_label_of_claim_holder(name: str) -> Label:
     return f"placer:claim-{name}", "true"
 
 
-def with_affinity_to_claim_sharers(spec: PodSpec, found: PodClaims) -> PodSpec:
+def with_affinity_to_claim_sharers(spec: PodSpec, found: ResolvedPodClaims) -> PodSpec:
     """Return the spec of a pod that is on one node with the pods that it shares claims with."""
     if not (found.holds or found.follows):
         return spec

@@ -3,16 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from placer.kubernetes.node_facts import NodeFacts
-from placer.kubernetes.objects import Objects
+from placer.kubernetes.node_facts import KubeNodeBuilder
+from placer.kubernetes.objects import ClusterObjects
 from placer.kubernetes.summary import DumpSummary
 from placer_models.device import DeviceKey
-from placer_models.kubernetes.checkpoints.device_manager import DevicesGivenToContainer
-from placer_models.kubernetes.plugin_devices import devices_of_entry, gpus_unknown_to_node, type_of
+from placer_models.kubernetes.checkpoints.device_manager import KubeletDevicesOfContainer
+from placer_models.kubernetes.plugin_devices import (
+    device_type_counted_by_resource,
+    devices_of_checkpoint_entry,
+    gpus_unknown_to_node,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class UnlistedPods:
+class PodsMissingInDump:
     """Pods that nodes name but the dump does not have.
 
     Attributes:
@@ -25,13 +29,15 @@ class UnlistedPods:
     uids: frozenset[str]
 
     @classmethod
-    def of(cls, objects: Objects) -> "UnlistedPods":
+    def of(cls, objects: ClusterObjects) -> "PodsMissingInDump":
         """Return the strangers to these objects."""
         identities = [part.identity for part in objects.pods.values()]
         uids = frozenset(identity.uid for identity in identities if identity.uid)
         return cls(frozenset(identity.key for identity in identities), uids)
 
-    def withhold(self, node: NodeFacts, objects: Objects, summary: DumpSummary) -> None:
+    def withhold(
+        self, node: KubeNodeBuilder, objects: ClusterObjects, summary: DumpSummary
+    ) -> None:
         """Withhold what strangers hold on a node."""
         cpus: set[int] = set()
         devices: set[tuple[str, int]] = set()
@@ -54,7 +60,10 @@ class UnlistedPods:
         node.withhold(devices, by_checkpoint=given)
 
     def _by_checkpoint(
-        self, node: NodeFacts, entries: Sequence[DevicesGivenToContainer], summary: DumpSummary
+        self,
+        node: KubeNodeBuilder,
+        entries: Sequence[KubeletDevicesOfContainer],
+        summary: DumpSummary,
     ) -> set[DeviceKey]:
         """Return the devices that a kubelet gave to strangers, or may have given to them.
 
@@ -65,9 +74,11 @@ class UnlistedPods:
             what = "nodes whose kubelet's checkpoint names GPUs that they do not have"
             summary.assume(what, node.name)
         strange = [entry for entry in entries if entry.pod_uid not in self.uids]
-        meant = [devices_of_entry(entry, devices) for entry in strange]
+        meant = [devices_of_checkpoint_entry(entry, devices) for entry in strange]
         lost = {
-            type_of(entry.resource) for entry, of in zip(strange, meant, strict=True) if of is None
+            device_type_counted_by_resource(entry.resource)
+            for entry, of in zip(strange, meant, strict=True)
+            if of is None
         }
         if lost:
             what = "nodes whose kubelet's checkpoint names devices by ids that nobody knows"

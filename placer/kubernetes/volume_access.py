@@ -3,11 +3,11 @@
 from collections import defaultdict
 from collections.abc import Callable
 
-from placer.kubernetes.objects import Objects
+from placer.kubernetes.objects import ClusterObjects
 from placer_models.kubernetes.label_selectors import LabelSelector
 from placer_models.kubernetes.names import REGIONS, ZONES
-from placer_models.kubernetes.storage import StorageCapacityPart, StorageClassPart
-from placer_models.kubernetes.volume import PersistentVolumePart, VolumeClaimPart
+from placer_models.kubernetes.storage import KubeStorageCapacity, KubeStorageClass
+from placer_models.kubernetes.volume import KubePersistentVolume, KubeVolumeClaim
 from placer_models.selectors import Labels
 
 NodeNames = frozenset[str]
@@ -16,17 +16,17 @@ _Zones = tuple[tuple[str, frozenset[str]], ...]
 _SAME_AS = {ZONES[1]: ZONES[0], REGIONS[1]: REGIONS[0]}
 
 
-class VolumeReach:
+class NodesReachingVolumes:
     """The nodes of a cluster that reach its volumes, as kube-scheduler sees it."""
 
-    def __init__(self, objects: Objects) -> None:
+    def __init__(self, objects: ClusterObjects) -> None:
         self._objects = objects
         self._nodes = {
             name: tuple(sorted(node.identity.labels.items()))
             for name, node in objects.nodes.items()
         }
         self._known: dict[object, NodeNames] = {}
-        self._capacities: defaultdict[str, list[StorageCapacityPart]] = defaultdict(list)
+        self._capacities: defaultdict[str, list[KubeStorageCapacity]] = defaultdict(list)
         for one in objects.storage_capacities.values():
             self._capacities[one.storage_class].append(one)
 
@@ -35,19 +35,19 @@ class VolumeReach:
         """The names of all nodes."""
         return frozenset(self._nodes)
 
-    def of(self, volume: PersistentVolumePart) -> NodeNames:
+    def of(self, volume: KubePersistentVolume) -> NodeNames:
         """Return the nodes that reach a volume, by its node affinity alone."""
         access = volume.access
         if access is None:
             return self.all_nodes
         return self._where(access, access.includes)
 
-    def of_bound(self, volume: PersistentVolumePart) -> NodeNames:
+    def of_bound(self, volume: KubePersistentVolume) -> NodeNames:
         """Return the nodes that reach a claim's volume, by its labels of zones, too."""
         found, zones = self.of(volume), volume.zones
         return found & self._where(zones, lambda _, has: _is_in(zones, has)) if zones else found
 
-    def provisioned_for(self, claim: VolumeClaimPart) -> NodeNames:
+    def provisioned_for(self, claim: KubeVolumeClaim) -> NodeNames:
         """Return the nodes for which a volume can be provisioned for a claim."""
         of_class = self._objects.storage_classes.get(claim.storage_class)
         if of_class is None or not of_class.provisioner:
@@ -57,7 +57,7 @@ class VolumeReach:
             found &= self._with_room(of_class.identity.name, claim.requested_bytes)
         return found
 
-    def _is_limited(self, of_class: StorageClassPart) -> bool:
+    def _is_limited(self, of_class: KubeStorageClass) -> bool:
         """Return whether volumes are only provisioned where their driver says that it has room."""
         doubts = self._objects.doubts
         if doubts.of(f"CSIDriver {of_class.provisioner}"):

@@ -4,19 +4,19 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from placer.kubernetes.attached_volumes import AttachedVolumes
-from placer.kubernetes.free_volumes import FreeVolumes
-from placer.kubernetes.node_set_labels import SyntheticNodeLabelMaker
-from placer.kubernetes.objects import Objects
+from placer.kubernetes.attached_volumes import AttachedVolumesOfDump
+from placer.kubernetes.free_volumes import FreeVolumesOfDump
+from placer.kubernetes.node_set_labels import NodeSetLabelMaker
+from placer.kubernetes.objects import ClusterObjects
 from placer.kubernetes.pod_claims import Label
 from placer.kubernetes.summary import DumpSummary
-from placer.kubernetes.volume_access import NodeNames, VolumeReach
+from placer.kubernetes.volume_access import NodeNames, NodesReachingVolumes
 from placer_models.kubernetes.object_fields import object_title
 from placer_models.kubernetes.pod import KubePod
-from placer_models.kubernetes.pod_spec import ReadPodSpec
-from placer_models.kubernetes.pod_volumes import PodVolume
+from placer_models.kubernetes.pod_spec import ParsedPodSpec
+from placer_models.kubernetes.pod_volumes import KubePodVolumeClaim
 from placer_models.kubernetes.storage import CLASS_KIND
-from placer_models.kubernetes.volume import CLAIM_KIND, ONE_POD, VOLUME_KIND, VolumeClaimPart
+from placer_models.kubernetes.volume import CLAIM_KIND, ONE_POD, VOLUME_KIND, KubeVolumeClaim
 from placer_models.placement import NamespacedName
 from placer_models.pod import Container, ContainerRole, PodSpec
 
@@ -44,7 +44,7 @@ class _Found:
     amounts: Counter[str] = field(default_factory=Counter)
 
 
-class WaitingPodVolumes:
+class WaitingPodVolumesOfDump:
     """The volumes of a cluster's waiting pods.
 
     Args:
@@ -57,7 +57,7 @@ class WaitingPodVolumes:
 
     def __init__(
         self,
-        objects: Objects,
+        objects: ClusterObjects,
         waiting: Sequence[KubePod],
         summary: DumpSummary,
         *,
@@ -66,9 +66,9 @@ class WaitingPodVolumes:
         self._objects = objects
         self._summary = summary
         self._ignored = ignored
-        self._access = VolumeReach(objects)
-        self._attached = AttachedVolumes(objects)
-        self._labels = SyntheticNodeLabelMaker(REACHED, "reach the volumes", summary)
+        self._access = NodesReachingVolumes(objects)
+        self._attached = AttachedVolumesOfDump(objects)
+        self._labels = NodeSetLabelMaker(REACHED, "reach the volumes", summary)
         self._asked: Counter[str] = Counter()
         self._holders: dict[NamespacedName, KubePod] = {}
         self._first: dict[NamespacedName, KubePod] = {}
@@ -81,7 +81,7 @@ class WaitingPodVolumes:
                 self._first.setdefault(key, part)
         claims = (objects.volume_claims.get(key) for key in self._first)
         unbound = [one for one in claims if one is not None and not self._why_not(one)]
-        self.free = FreeVolumes(
+        self.free = FreeVolumesOfDump(
             objects.volumes, [one for one in unbound if not one.is_bound], self._access
         )
         if not ignored and not objects.csi_nodes:
@@ -93,7 +93,7 @@ class WaitingPodVolumes:
                         part.identity.title,
                     )
 
-    def with_volumes(self, part: KubePod, asked: ReadPodSpec) -> ReadPodSpec:
+    def with_volumes(self, part: KubePod, asked: ParsedPodSpec) -> ParsedPodSpec:
         """Return what a waiting pod asks for, its volumes included."""
         if self._ignored:
             if part.volumes.claims or part.volumes.disks:
@@ -127,7 +127,7 @@ class WaitingPodVolumes:
             found[name] = by_node.get(node, 0)
         return tuple(sorted(found.items()))
 
-    def _look_at(self, part: KubePod, one: PodVolume, found: _Found) -> None:
+    def _look_at(self, part: KubePod, one: KubePodVolumeClaim, found: _Found) -> None:
         """Add what one claim of a pod means."""
         key = part.identity.namespace, one.claim
         claim = self._objects.volume_claims.get(key)
@@ -165,7 +165,7 @@ class WaitingPodVolumes:
         found.nodes &= provisioned | self.free.nodes(claim)
         found.amounts.update(self.free.asked(claim))
 
-    def _why_not(self, claim: VolumeClaimPart) -> str:
+    def _why_not(self, claim: KubeVolumeClaim) -> str:
         """Return why no pod can come anywhere with a claim, or nothing if one can."""
         title, doubts = claim.identity.title, self._objects.doubts
         if claim.leaving:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
-from placer.kubernetes.objects import Objects
+from placer.kubernetes.objects import ClusterObjects
 from placer.kubernetes.summary import DumpSummary
 from placer_models.kubernetes.pod import DEFAULT_SCHEDULER, KubePod
 from placer_models.kubernetes.pod_terms import NOBODY
@@ -14,8 +14,8 @@ from placer_models.reasons import NotTried
 
 
 def with_nominated_pods_bound(
-    objects: Objects, summary: DumpSummary
-) -> tuple[Objects, tuple[PodLeftOutBeforeSolve, ...]]:
+    objects: ClusterObjects, summary: DumpSummary
+) -> tuple[ClusterObjects, tuple[PodLeftOutBeforeSolve, ...]]:
     """Let pods that wait for a node of their own count as bound there.
 
     kube-scheduler nominates a pod to a node where it preempts others for it, and keeps the room
@@ -35,7 +35,7 @@ def with_nominated_pods_bound(
     if not nominated:
         return objects, ()
     left_out = tuple(
-        as_left_out(part, f"it is nominated to node {part.node}, where its room is kept")
+        pod_as_left_out(part, f"it is nominated to node {part.node}, where its room is kept")
         for part in nominated.values()
     )
     return replace(objects, pods={**objects.pods, **nominated}), left_out
@@ -65,7 +65,7 @@ def pods_to_place_and_left_out(
             by_scheduler[part.scheduler] += 1
             if part.gates and not who.gated:
                 gates = ", ".join(part.gates)
-                gated.append(as_left_out(part, f"it has scheduling gates: {gates}"))
+                gated.append(pod_as_left_out(part, f"it has scheduling gates: {gates}"))
             else:
                 waiting.append(part)
     if set(by_scheduler) - {DEFAULT_SCHEDULER} and not who.schedulers:
@@ -73,7 +73,7 @@ def pods_to_place_and_left_out(
     return waiting, tuple(gated)
 
 
-def as_left_out(part: KubePod, why: str) -> PodLeftOutBeforeSolve:
+def pod_as_left_out(part: KubePod, why: str) -> PodLeftOutBeforeSolve:
     """Return a pod that waits as one that nobody is asked about."""
     gang = part.gang.key[1] if part.gang else None
     return PodLeftOutBeforeSolve(

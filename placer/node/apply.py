@@ -15,28 +15,28 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from placer.node.cgroups import CPUS, CPUSET, MEMS, Cgroups, as_proc_cgroup_path, parse_cpuset
+from placer.node.cgroups import CPUS, CPUSET, MEMS, CgroupReader, as_proc_cgroup_path, parse_cpuset
 from placer.node.container_roots import OUR_ROOT
 from placer.node.errors import (
-    ImpossibleDocumentError,
+    CgroupVanishedError,
+    InapplicableDocumentError,
     ObserveOnlyError,
     RefusedByNodeError,
-    VanishedError,
 )
-from placer.node.host import HostMachine
+from placer.node.host import HostFactsForApply
 from placer.node.operations import (
     CgroupOperation,
     CgroupOperationKind,
-    IneffectiveWriteError,
-    current_file_value,
+    IneffectiveCgroupWriteError,
+    current_cgroup_file_value,
     perform_cgroup_operation,
-    revert_operation,
+    revert_cgroup_operation,
 )
 from placer.node.plan import CgroupPlan, cgroup_plan_of
 from placer.node.render.cgroup import is_same_cgroup_value
 from placer.node.state import APPLIED, AppliedStateFolder
 from placer.node.systemd_units import SystemdError
-from placer.node.ways import OtherCgroupWriters
+from placer.node.ways import CgroupWritableByOthersCheck
 from placer_models.node_placement import MAX_GENERATION, NodePlacement
 
 log = logging.getLogger(__name__)
@@ -72,7 +72,7 @@ class CgroupWriteRefusedError(RefusedByNodeError):
 
 
 @dataclass(frozen=True, slots=True)
-class ApplyResult:
+class NodeApplyResult:
     """The result of applying a document.
 
     Attributes:
@@ -87,28 +87,28 @@ class ApplyResult:
 
 def apply(
     document: NodePlacement,
-    cgroups: Cgroups,
-    host: HostMachine,
+    cgroups: CgroupReader,
+    host: HostFactsForApply,
     state: AppliedStateFolder,
     *,
     root: str = OUR_ROOT,
     in_force: bool = False,
     trusted: frozenset[str] = frozenset(),
-) -> ApplyResult:
+) -> NodeApplyResult:
     """Make this machine's cgroups say what the document wants; the caller has locked the state.
 
     A document that is `in_force` was applied before, and cgroups that are `trusted` are not read
     (see `cgroup_plan_of`).
 
     Raises:
-        ImpossibleDocumentError: The document is wrong, out of date, or not for this machine.
+        InapplicableDocumentError: The document is wrong, out of date, or not for this machine.
         RefusedByNodeError: The node cannot do it; all is as it was before.
-        VanishedError: A container ended meanwhile, and its cgroup vanished; the same holds.
+        CgroupVanishedError: A container ended meanwhile, and its cgroup vanished; the same holds.
         ObserveOnlyError: Taking it back failed, now or earlier.
 
     """
-    recovered = recover_apply(cgroups, state)
-    check_generation(document, state)
+    recovered = recover_interrupted_apply(cgroups, state)
+    check_document_generation(document, state)
     previous = state.applied()
     tries: Counter[str] = Counter()
     aside: dict[str, str] = {}
@@ -126,7 +126,7 @@ def apply(
             )
         except OSError as error:
             if error.errno in _GONE:
-                raise VanishedError(
+                raise CgroupVanishedError(
                     f"{error.filename}: the cgroup vanished while it was read"
                 ) from None
             raise RefusedByNodeError(_refusal(error, "read")) from None
@@ -142,19 +142,19 @@ def apply(
             if tries[cgroup] == _TRIES:
                 aside[cgroup] = error.why
         else:
-            return ApplyResult(plan, recovered)
+            return NodeApplyResult(plan, recovered)
 
 
 def apply_to_this_host(
     document: NodePlacement,
-    cgroups: Cgroups,
-    read_host: Callable[[], HostMachine],
+    cgroups: CgroupReader,
+    read_host: Callable[[], HostFactsForApply],
     state: AppliedStateFolder,
     *,
     root: str = OUR_ROOT,
     in_force: bool = False,
     trusted: frozenset[str] = frozenset(),
-) -> ApplyResult:
+) -> NodeApplyResult:
     """Do as `apply`, and again at once while cgroups vanish; the host is read each time."""
     return retry_while_cgroups_vanish(
         lambda: apply(
@@ -170,22 +170,22 @@ def retry_while_cgroups_vanish(attempt: Callable[[], _Result]) -> _Result:
         RefusedByNodeError: One vanished each time.
 
     """
-    error: Exception = VanishedError("")
+    error: Exception = CgroupVanishedError("")
     for _ in range(TRIES):
         try:
             return attempt()
-        except VanishedError as vanished:
+        except CgroupVanishedError as vanished:
             error = vanished
         except OSError as gone:
             if gone.errno not in _GONE:
                 raise
-            error = VanishedError(f"{gone.filename}: the cgroup vanished while it was read")
+            error = CgroupVanishedError(f"{gone.filename}: the cgroup vanished while it was read")
         log.info("once more, as a cgroup vanished: %s", error)
-    raise VanishedError(f"{error} ({TRIES} times in a row)")
+    raise CgroupVanishedError(f"{error} ({TRIES} times in a row)")
 
 
 def carry_out_cgroup_plan(
-    document: NodePlacement, plan: CgroupPlan, cgroups: Cgroups, state: AppliedStateFolder
+    document: NodePlacement, plan: CgroupPlan, cgroups: CgroupReader, state: AppliedStateFolder
 ) -> None:
     """Carry out a plan, all of it or nothing; nothing may have changed since it was made.
 
@@ -199,11 +199,11 @@ def carry_out_cgroup_plan(
     _finish(document, plan, cgroups, state)
 
 
-def check_generation(document: NodePlacement, state: AppliedStateFolder) -> None:
+def check_document_generation(document: NodePlacement, state: AppliedStateFolder) -> None:
     """Refuse a document older than the applied one, or another one of the same generation.
 
     Raises:
-        ImpossibleDocumentError: The document is one of these.
+        InapplicableDocumentError: The document is one of these.
 
     """
     previous = state.applied()
@@ -213,13 +213,13 @@ def check_generation(document: NodePlacement, state: AppliedStateFolder) -> None
         next_document_generation(previous.generation, state.folder / APPLIED)
     named = f"the document for node {document.node.name!r}"
     if document.generation < previous.generation:
-        raise ImpossibleDocumentError(
+        raise InapplicableDocumentError(
             f"{named} is out of date: its generation is {document.generation}, and "
             f"{previous.generation} was applied; make a new one of a higher generation"
         )
     if document.generation == previous.generation and not state.was_applied(document):
         after = next_document_generation(document.generation, state.folder / APPLIED)
-        raise ImpossibleDocumentError(
+        raise InapplicableDocumentError(
             f"{named} says something else than what was applied as generation "
             f"{document.generation}; give it generation {after}"
         )
@@ -233,19 +233,19 @@ def next_document_generation(generation: int, *remembered: Path) -> int:
         remembered: The files that say that it was the last one.
 
     Raises:
-        ImpossibleDocumentError: None can follow it.
+        InapplicableDocumentError: None can follow it.
 
     """
     if generation >= MAX_GENERATION:
         files = " and ".join(map(str, remembered))
-        raise ImpossibleDocumentError(
+        raise InapplicableDocumentError(
             f"{generation} is the highest generation there is, and no document can follow it; to "
             f"begin anew with generation 1, stop the agent, remove {files}, and start it again"
         )
     return generation + 1
 
 
-def recover_apply(cgroups: Cgroups, state: AppliedStateFolder) -> str:
+def recover_interrupted_apply(cgroups: CgroupReader, state: AppliedStateFolder) -> str:
     """Take back what was begun or finish what was committed, and return what that was in words.
 
     Raises:
@@ -275,7 +275,7 @@ def _begin(document: NodePlacement, plan: CgroupPlan, state: AppliedStateFolder)
         ) from None
 
 
-def _carry_out(plan: CgroupPlan, cgroups: Cgroups, state: AppliedStateFolder) -> None:
+def _carry_out(plan: CgroupPlan, cgroups: CgroupReader, state: AppliedStateFolder) -> None:
     """Carry out all operations and commit, or take them back."""
     done = 0
     try:
@@ -285,7 +285,7 @@ def _carry_out(plan: CgroupPlan, cgroups: Cgroups, state: AppliedStateFolder) ->
             done += 1
         _verify(plan.operations, cgroups)
         state.commit()
-    except (OSError, SystemdError, IneffectiveWriteError) as error:
+    except (OSError, SystemdError, IneffectiveCgroupWriteError) as error:
         why = _refusal(error, "write") if isinstance(error, OSError) else str(error)
         gone = _vanished(error, plan.operations[: done + 1], cgroups)
         _undo(plan.operations, cgroups, state, why)
@@ -295,7 +295,7 @@ def _carry_out(plan: CgroupPlan, cgroups: Cgroups, state: AppliedStateFolder) ->
             if cgroup is not None:
                 raise CgroupWriteRefusedError(cgroup, why) from None
         if gone:
-            raise VanishedError(
+            raise CgroupVanishedError(
                 f"{why}; the cgroup {as_proc_cgroup_path(gone)} vanished meanwhile; "
                 "what was done before it is taken back"
             ) from None
@@ -313,7 +313,7 @@ def _container(plan: CgroupPlan, failed: CgroupOperation, error: Exception) -> s
     return next((one for one in plan.cgroups if at.startswith(f"{one}/")), None)
 
 
-def _vanished(error: Exception, begun: Sequence[CgroupOperation], cgroups: Cgroups) -> str:
+def _vanished(error: Exception, begun: Sequence[CgroupOperation], cgroups: CgroupReader) -> str:
     """Return the cgroup that vanished, so that something failed, or an empty text."""
     made = {one.cgroup for one in begun if one.kind is CgroupOperationKind.MAKE}
     for operation in begun:
@@ -325,7 +325,7 @@ def _vanished(error: Exception, begun: Sequence[CgroupOperation], cgroups: Cgrou
     return ""
 
 
-def _verify(operations: Sequence[CgroupOperation], cgroups: Cgroups) -> None:
+def _verify(operations: Sequence[CgroupOperation], cgroups: CgroupReader) -> None:
     """Check at the end that every set is in effect: a later write may undo an earlier one."""
     last = {
         (o.cgroup, o.file): o.new
@@ -334,14 +334,14 @@ def _verify(operations: Sequence[CgroupOperation], cgroups: Cgroups) -> None:
     }
     for (cgroup, file), new in last.items():
         if (has := cgroups.effective(cgroup, file)) != parse_cpuset(new):
-            raise IneffectiveWriteError(
+            raise IneffectiveCgroupWriteError(
                 f"{as_proc_cgroup_path(cgroup)}: "
                 f"{file} was set to {new}, and in the end {sorted(has)} is in effect"
             )
 
 
 def _finish(
-    document: NodePlacement, plan: CgroupPlan, cgroups: Cgroups, state: AppliedStateFolder
+    document: NodePlacement, plan: CgroupPlan, cgroups: CgroupReader, state: AppliedStateFolder
 ) -> None:
     """Clean up; what cannot be removed now is found again by the next run."""
     for operation in plan.finish:
@@ -359,7 +359,10 @@ def _finish(
 
 
 def _undo(
-    operations: Sequence[CgroupOperation], cgroups: Cgroups, state: AppliedStateFolder, why: str
+    operations: Sequence[CgroupOperation],
+    cgroups: CgroupReader,
+    state: AppliedStateFolder,
+    why: str,
 ) -> None:
     """Take back, in reverse, those of the operations that were carried out.
 
@@ -382,8 +385,8 @@ def _undo(
     for operation, earlier in reversed(list(zip(operations, chains, strict=True))):
         try:
             if _was_done(operation, earlier, cgroups):
-                revert_operation(operation, cgroups)
-        except (OSError, SystemdError, IneffectiveWriteError) as error:
+                revert_cgroup_operation(operation, cgroups)
+        except (OSError, SystemdError, IneffectiveCgroupWriteError) as error:
             if not cgroups.exists(operation.cgroup, operation.controller):
                 continue  # it vanished meanwhile, and all that was written there with it
             if isinstance(error, OSError) and _is_delegated(operation.cgroup, cgroups):
@@ -398,13 +401,15 @@ def _undo(
             ) from None
 
 
-def _is_delegated(cgroup: str, cgroups: Cgroups) -> bool:
+def _is_delegated(cgroup: str, cgroups: CgroupReader) -> bool:
     """Return whether somebody else may change a cgroup, or it went.
 
     What they did there meanwhile is no reason to write nothing any more: it is drift.
     """
     try:
-        return not cgroups.exists(cgroup) or bool(OtherCgroupWriters(cgroups).trouble(cgroup))
+        return not cgroups.exists(cgroup) or bool(
+            CgroupWritableByOthersCheck(cgroups).trouble(cgroup)
+        )
     except OSError:
         return False
 
@@ -415,19 +420,19 @@ def _gave_up(told: str, state: AppliedStateFolder) -> ObserveOnlyError:
     return ObserveOnlyError(f"{told}; Placer only observes this node from now on")
 
 
-def _was_done(operation: CgroupOperation, earlier: Sequence[str], cgroups: Cgroups) -> bool:
+def _was_done(operation: CgroupOperation, earlier: Sequence[str], cgroups: CgroupReader) -> bool:
     """Return whether an operation was carried out and not yet taken back."""
     match operation.kind:
         case CgroupOperationKind.MAKE:
             return cgroups.exists(operation.cgroup, operation.controller)
         case CgroupOperationKind.ENABLE:
-            on = (current_file_value(operation, cgroups) or "").split()
+            on = (current_cgroup_file_value(operation, cgroups) or "").split()
             # What is fresh goes with its cgroup, and cgroups below may still hold the controllers.
             return not operation.fresh and any(name in on for name in operation.new.split())
         case CgroupOperationKind.WRITE if operation.fresh:
             return False  # it goes with its cgroup
         case _:
-            value = current_file_value(operation, cgroups)
+            value = current_cgroup_file_value(operation, cgroups)
             if value is None and operation.unit:  # systemd took the controller away
                 return bool(operation.old) and cgroups.exists(operation.cgroup)
             return value is not None and not any(

@@ -246,12 +246,12 @@ def _openat2(directory: int, path: bytes, flags: int) -> int:
 
 def _check_magic(directory: int, version: int, mount: Path) -> None:
     """Refuse a directory that only looks like a cgroup file system."""
-    if (found := file_system_of(directory)) != CGROUP_MAGIC[version]:
+    if (found := file_system_magic_of(directory)) != CGROUP_MAGIC[version]:
         what = f"is no cgroup v{version} file system (statfs says {found:#x})"
         raise OSError(errno.EMEDIUMTYPE, f"{mount} {what}", str(mount))
 
 
-def file_system_of(directory: int) -> int:
+def file_system_magic_of(directory: int) -> int:
     """Return the magic number of the file system: the first word of struct statfs."""
     buffer = (ctypes.c_long * 64)()
     if _LIBC.fstatfs(directory, ctypes.byref(buffer)) != 0:

@@ -32,7 +32,7 @@ GONE = (errno.ENOENT, errno.ENODEV)
 _UNIT_ENDINGS = (".slice", ".scope", ".service", ".mount", ".socket", ".swap")
 
 
-class Cgroups:
+class CgroupReader:
     """Reads cgroups by their path below the root, ``""``, on either version.
 
     Attributes:
@@ -74,7 +74,9 @@ class Cgroups:
         except FileNotFoundError:
             if self.version == 1 or not cgroup:
                 return parse_cpuset(self.files.read(self.path(CPUSET, cgroup, name)))
-            return self.effective(parent_path(cgroup), name)  # no controller: as in the one above
+            return self.effective(
+                parent_cgroup_path(cgroup), name
+            )  # no controller: as in the one above
 
     def configured(self, cgroup: str, name: str) -> str:
         """Return the text in the cgroup's cpus or mems, empty without the controller."""
@@ -160,7 +162,7 @@ def child_cgroup_path(cgroup: str, name: str) -> str:
     return f"{cgroup}/{name}" if cgroup else name
 
 
-def parent_path(cgroup: str) -> str:
+def parent_cgroup_path(cgroup: str) -> str:
     """Return the path of the cgroup above; the root is ``""``."""
     return cgroup.rpartition("/")[0]
 
@@ -175,7 +177,7 @@ def is_systemd_unit(cgroup: str) -> bool:
     return cgroup.endswith(_UNIT_ENDINGS)
 
 
-def is_system_unit(cgroup: str) -> bool:
+def is_systemd_system_unit(cgroup: str) -> bool:
     """Return whether a cgroup is a unit of the system's own systemd: only slices are above it.
 
     Inside any other unit a second systemd may run, as in a container or for a user.

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from placer.node.cgroups import GONE, Cgroups, as_proc_cgroup_path, parent_path
-from placer.node.container_roots import is_intermediate_cgroup, uid_in_cgroup_name
-from placer.node.ways import OtherCgroupWriters
-from placer_models.node_placement import NodePod
+from placer.node.cgroups import GONE, CgroupReader, as_proc_cgroup_path, parent_cgroup_path
+from placer.node.container_roots import is_intermediate_cgroup, pod_uid_in_cgroup_name
+from placer.node.ways import CgroupWritableByOthersCheck
+from placer_models.node_placement import NodePlacementPod
 from placer_models.pod import Pod
 
 _RUNTIME = re.compile(
@@ -46,15 +46,15 @@ class ContainerCgroupFinder:
 
     """
 
-    def __init__(self, cgroups: Cgroups, roots: Iterable[str]) -> None:
+    def __init__(self, cgroups: CgroupReader, roots: Iterable[str]) -> None:
         self.barred: dict[str, str] = {}
         self._cgroups = cgroups
         self._roots = tuple(roots)
-        self._ways = OtherCgroupWriters(cgroups)
+        self._ways = CgroupWritableByOthersCheck(cgroups)
         self._alone: list[str] = []
         self._inside: dict[str, list[str]] = {}
 
-    def find(self, one: NodePod, container: str) -> LocatedContainer:
+    def find(self, one: NodePlacementPod, container: str) -> LocatedContainer:
         """Return the cgroups of a container of a pod that is not our own.
 
         They are found by the container's id. If it is not known, those of all containers of the
@@ -81,7 +81,9 @@ class ContainerCgroupFinder:
             inside: Whether those inside it are meant.
 
         """
-        troubles = [self._ways.trouble(one if inside else parent_path(one)) for one in candidates]
+        troubles = [
+            self._ways.trouble(one if inside else parent_cgroup_path(one)) for one in candidates
+        ]
         good = [one for one, trouble in zip(candidates, troubles, strict=True) if not trouble]
         running = [one for one in good if self._cgroups.has_processes(one)]
         if len(found := running or good) > 1:
@@ -104,7 +106,7 @@ class ContainerCgroupFinder:
                 self.barred[above] = trouble
                 continue
             for child in self._children(above):
-                if (uid := uid_in_cgroup_name(child)) is not None:
+                if (uid := pod_uid_in_cgroup_name(child)) is not None:
                     pods.setdefault(uid, []).append(child)
                 elif is_intermediate_cgroup(child):
                     waiting.append(child)

@@ -7,7 +7,7 @@ where its runtime puts it, and only where nobody else can change a step of the w
 
 import re
 
-from placer.node.errors import ImpossibleDocumentError
+from placer.node.errors import InapplicableDocumentError
 
 OUR_ROOT = "placer"
 """The cgroup below which our own cgroups are."""
@@ -35,16 +35,16 @@ def check_cgroup_path_syntax(root: str) -> None:
     """Refuse a root that is no path of a cgroup.
 
     Raises:
-        ImpossibleDocumentError: It is no such path.
+        InapplicableDocumentError: It is no such path.
 
     """
     if not _ROOT.fullmatch(root):
-        raise ImpossibleDocumentError(
+        raise InapplicableDocumentError(
             f"the root {root!r} is no path of a cgroup; expected such as {OUR_ROOT}"
         )
 
 
-def uid_in_cgroup_name(cgroup: str) -> str | None:
+def pod_uid_in_cgroup_name(cgroup: str) -> str | None:
     """Return the uid in the name of a kubelet's cgroup for a pod; None if it is no such cgroup.
 
     It is ``pod<uid>``, or under systemd a slice named after the one above it, with ``_`` for ``-``.

@@ -57,7 +57,7 @@ class CpusetStep(NamedTuple):
     why: str
 
 
-class NoOrderError(Exception):
+class NoCpusetStepOrderError(Exception):
     """There is no order in which no exclusive CPU is in two places; ``str()`` says why."""
 
 
@@ -79,8 +79,8 @@ def cpu_handover_steps(
         shared: The shared pool as it is to be; a container is parked on a part of it.
 
     Raises:
-        NoOrderError: Containers wait for each other and no CPU is shared, or they wait for one
-            that stays as it is.
+        NoCpusetStepOrderError: Containers wait for each other and no CPU is shared, or they wait
+            for one that stays as it is.
 
     """
     return tuple(_Order(holders, shared).steps())
@@ -172,7 +172,7 @@ class _Order:
             if not movable:
                 other = self._holders[blockers[0]]
                 me = self._holders[at]
-                raise NoOrderError(
+                raise NoCpusetStepOrderError(
                     f"{me.name} waits for CPUs {format_cpu_list(me.goal & other.now)}, on which "
                     f"{other.name} is and stays"
                 )
@@ -181,7 +181,7 @@ class _Order:
         owners = [i for i in circle if self._holders[i].owns_cpus and i not in self._parked]
         if not owners or not self._spare():
             names = ", ".join(self._holders[i].name for i in circle)
-            raise NoOrderError(
+            raise NoCpusetStepOrderError(
                 f"{names} wait for each other's CPUs, and no CPU is shared on which one of them "
                 "could be meanwhile; leave the shared pool a CPU, or stop one of them first"
             )

@@ -2,23 +2,23 @@
 
 from dataclasses import dataclass
 
-from placer.node.cgroups import CPUS, MEMS, Cgroups, cpuset_file_text, parse_cpuset
+from placer.node.cgroups import CPUS, MEMS, CgroupReader, cpuset_file_text, parse_cpuset
 from placer.node.container_lookup import (
     ContainerCgroupFinder,
     LocatedContainer,
     container_cgroup_path,
 )
-from placer.node.host import HostMachine
-from placer.node.targets import ContainerTarget
+from placer.node.host import HostFactsForApply
+from placer.node.targets import ContainerCgroupTarget
 from placer_models.cpuset import CpuSet
-from placer_models.node_placement import NodePlacement, NodePod
+from placer_models.node_placement import NodePlacement, NodePlacementPod
 from placer_models.policy import QosClass
 
 _NONE: CpuSet = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
-class ContainerLeaf:
+class ContainerLeafCgroup:
     """The cgroup of one container with its present values and its target.
 
     Attributes:
@@ -36,7 +36,7 @@ class ContainerLeaf:
     """
 
     cgroup: str
-    target: ContainerTarget | None
+    target: ContainerCgroupTarget | None
     ours: bool
     exists: bool
     goal_cpus: CpuSet
@@ -75,11 +75,15 @@ class ContainerLeaf:
         return self.mems != self.goal_mems or parse_cpuset(self.mems_text) != self.goal_mems
 
 
-class ContainerLeafReader:
+class ContainerLeafCgroupReader:
     """Reads leaves."""
 
     def __init__(
-        self, cgroups: Cgroups, host: HostMachine, root: str, previous: NodePlacement | None
+        self,
+        cgroups: CgroupReader,
+        host: HostFactsForApply,
+        root: str,
+        previous: NodePlacement | None,
     ) -> None:
         self._cgroups = cgroups
         self._host = host
@@ -95,13 +99,13 @@ class ContainerLeafReader:
     def leaf(
         self,
         cgroup: str,
-        target: ContainerTarget | None,
+        target: ContainerCgroupTarget | None,
         cpus: CpuSet,
         mems: CpuSet,
         *,
         ours: bool,
         trusted: bool = False,
-    ) -> ContainerLeaf:
+    ) -> ContainerLeafCgroup:
         """Return a cgroup with what it says now and what it is to say.
 
         One that is `trusted` says what it is to say, and is not read, unless somebody else writes
@@ -112,12 +116,12 @@ class ContainerLeafReader:
         if trusted and rival is None:
             texts = cpuset_file_text(cpus), cpuset_file_text(mems)
             was, unit = self._was.get(cgroup), self._host.unit_of(cgroup)
-            return ContainerLeaf(
+            return ContainerLeafCgroup(
                 cgroup, target, ours, True, cpus, mems, cpus, mems, *texts, None, was, unit
             )
         if (has := self._effective(cgroup, CPUS)) is None:
-            return ContainerLeaf(cgroup, target, ours, False, cpus, mems, rival=rival)
-        return ContainerLeaf(
+            return ContainerLeafCgroup(cgroup, target, ours, False, cpus, mems, rival=rival)
+        return ContainerLeafCgroup(
             cgroup,
             target,
             ours,
@@ -142,11 +146,11 @@ class ContainerLeafReader:
         except FileNotFoundError:  # it is missing, or lacks the controller
             return self._cgroups.effective(cgroup, name) if self._cgroups.exists(cgroup) else None
 
-    def find(self, target: ContainerTarget) -> LocatedContainer:
+    def find(self, target: ContainerCgroupTarget) -> LocatedContainer:
         """Return the cgroups of a container; none if it does not run and is not ours to make."""
         return self._found(target.one, target.container)
 
-    def _found(self, one: NodePod, container: str) -> LocatedContainer:
+    def _found(self, one: NodePlacementPod, container: str) -> LocatedContainer:
         if one.ours:
             return LocatedContainer(
                 (container_cgroup_path(self._root, one.pod, container),), runs=True

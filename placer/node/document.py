@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 from placer.judge.breaches import RULES
 from placer.judge.scene import scene_for_judge
-from placer.node.pools import pools_of, with_cpus_of_each_container
+from placer.node.pools import cpu_pools_of_node, with_cpus_of_each_container
 from placer_models.affinity import SYSTEM_NAMESPACE
 from placer_models.cluster import Instance, Node
 from placer_models.cpuset import CpuSet, format_cpu_list
-from placer_models.files.errors import number_with_noun
-from placer_models.illegal_running import counted_as_legal
-from placer_models.node_placement import NodePlacement, NodePod
+from placer_models.illegal_running import running_pod_counted_as_legal
+from placer_models.message_text import count_with_noun
+from placer_models.node_placement import NodePlacement, NodePlacementPod
 from placer_models.placement import Placement
 from placer_models.pod import Gang, pods_of_gangs
 from placer_models.policy import QosClass
@@ -50,8 +50,8 @@ def placement_of_each_node(instance: Instance, placement: Placement) -> Iterator
             yield with_cpus_of_each_container(NodePlacement(node, tuple(found.get(node.name, ()))))
 
 
-def _by_node(instance: Instance, placement: Placement) -> dict[str, list[NodePod]]:
-    running = [*map(counted_as_legal, instance.running)]
+def _by_node(instance: Instance, placement: Placement) -> dict[str, list[NodePlacementPod]]:
+    running = [*map(running_pod_counted_as_legal, instance.running)]
     pods = {pod.key: pod for pod in pods_of_gangs(instance.gangs)}
     pods |= {runner.pod.key: runner.pod for runner in running}
     told = {seat.key for seat in placement.pods}
@@ -62,9 +62,9 @@ def _by_node(instance: Instance, placement: Placement) -> dict[str, list[NodePod
         if runner.placement.key not in told and runner.pod.namespace != SYSTEM_NAMESPACE
     ]
     seats += [seat for seat in placement.pods if seat.key in pods]
-    found: dict[str, list[NodePod]] = {}
+    found: dict[str, list[NodePlacementPod]] = {}
     for seat in seats:
-        found.setdefault(seat.node, []).append(NodePod(pods[seat.key], seat))
+        found.setdefault(seat.node, []).append(NodePlacementPod(pods[seat.key], seat))
     return found
 
 
@@ -77,12 +77,12 @@ def node_placement_faults(document: NodePlacement) -> tuple[str, ...]:
     seats = Placement(tuple(one.placement for one in document.pods))
     scene = scene_for_judge(Instance((document.node,), gangs), seats)
     found = [finding.message for name in _RULES for finding in RULES[name](scene)]
-    pools = pools_of(document)
+    pools = cpu_pools_of_node(document)
     for qos, pool in ((QosClass.LS, pools.shared), (QosClass.BE, pools.best_effort)):
         pods = [one for one in document.pods if one.pod.spec.qos is qos]
         if pods and not pool:
             found.append(
-                f"every CPU that the {number_with_noun(len(pods), f'{qos} pod')} of node "
+                f"every CPU that the {count_with_noun(len(pods), f'{qos} pod')} of node "
                 f"{document.node.name!r} may use is owned; leave them one"
             )
     for one in document.pods:

@@ -1,7 +1,7 @@
 """Errors of the node's side."""
 
 
-class ImpossibleDocumentError(Exception):
+class InapplicableDocumentError(Exception):
     """The document asks for something impossible, here or anywhere; ``str()`` says what."""
 
 
@@ -9,7 +9,7 @@ class RefusedByNodeError(Exception):
     """The node refuses, and nothing is changed; ``str()`` says why and what helps."""
 
 
-class VanishedError(RefusedByNodeError):
+class CgroupVanishedError(RefusedByNodeError):
     """A cgroup went while it was planned for or written; the same may be possible at once."""
 
 

@@ -3,19 +3,22 @@
 from collections.abc import Iterator, Sequence
 
 from placer_models.device import GPU, DeviceKey, is_mig_instance
-from placer_models.files.errors import in_quotes
 from placer_models.kubernetes.checkpoints.device_manager import (
     DEVICE_MANAGER_CHECKPOINT,
-    DevicesGivenToContainer,
+    KubeletDevicesOfContainer,
 )
-from placer_models.kubernetes.plugin_devices import devices_of_entry, type_of
-from placer_models.mig import gpu_of_mig_instance
-from placer_models.node_placement import NodePlacement, NodePod
+from placer_models.kubernetes.plugin_devices import (
+    device_type_counted_by_resource,
+    devices_of_checkpoint_entry,
+)
+from placer_models.message_text import in_quotes
+from placer_models.mig import gpu_minor_of_mig_instance
+from placer_models.node_placement import NodePlacement, NodePlacementPod
 
 
 def kubelet_device_conflicts(
     document: NodePlacement,
-    held: Sequence[DevicesGivenToContainer],
+    held: Sequence[KubeletDevicesOfContainer],
     file: str = DEVICE_MANAGER_CHECKPOINT,
 ) -> Iterator[str]:
     """Yield the pods of a document that are given what another pod holds, each in one line.
@@ -28,8 +31,8 @@ def kubelet_device_conflicts(
     by_uid = {one.uid: devices for one, devices in given if one.uid}
     for entry in held:
         own = by_uid.get(entry.pod_uid, frozenset())
-        meant = devices_of_entry(entry, document.node.machine.devices, document.node.mig)
-        kind = type_of(entry.resource)
+        meant = devices_of_checkpoint_entry(entry, document.node.machine.devices, document.node.mig)
+        kind = device_type_counted_by_resource(entry.resource)
         if meant is None and any(of == kind for of, _ in own):
             continue  # the document says which
         for one, devices in given:
@@ -40,10 +43,10 @@ def kubelet_device_conflicts(
                 yield _told(one, min(twice), entry, file, known=meant is not None)
 
 
-def _devices_of(one: NodePod) -> frozenset[DeviceKey]:
+def _devices_of(one: NodePlacementPod) -> frozenset[DeviceKey]:
     """Return the devices that a pod is given; for a MIG instance its GPU."""
     return frozenset(
-        (GPU, gpu_of_mig_instance(grant.minor))
+        (GPU, gpu_minor_of_mig_instance(grant.minor))
         if is_mig_instance(grant.type)
         else (grant.type, grant.minor)
         for grant in one.placement.devices
@@ -51,7 +54,12 @@ def _devices_of(one: NodePod) -> frozenset[DeviceKey]:
 
 
 def _told(
-    one: NodePod, key: DeviceKey, entry: DevicesGivenToContainer, file: str, *, known: bool
+    one: NodePlacementPod,
+    key: DeviceKey,
+    entry: KubeletDevicesOfContainer,
+    file: str,
+    *,
+    known: bool,
 ) -> str:
     kind, minor = key
     ids = ", ".join(in_quotes(id) for id in entry.ids) or "no ids"

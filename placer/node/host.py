@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from placer.node.cgroups import is_system_unit, is_systemd_unit
+from placer.node.cgroups import is_systemd_system_unit, is_systemd_unit
 from placer.node.errors import RefusedByNodeError
 from placer.node.systemd_units import SystemdInterface
 from placer_models.cpuset import CpuSet, parse_cpu_list
@@ -20,7 +20,7 @@ from placer_models.kubernetes.checkpoints.cpu_manager import (
 )
 from placer_models.kubernetes.checkpoints.device_manager import (
     DEVICE_MANAGER_CHECKPOINT,
-    DevicesGivenToContainer,
+    KubeletDevicesOfContainer,
     read_device_manager_checkpoint,
 )
 from placer_models.kubernetes.checkpoints.go_types import KubeletCheckpointError
@@ -33,7 +33,7 @@ _State = TypeVar("_State")
 
 
 @dataclass(frozen=True, slots=True)
-class HostMachine:
+class HostFactsForApply:
     """The machine.
 
     Attributes:
@@ -60,7 +60,7 @@ class HostMachine:
     page_sizes: frozenset[int] | None = None
     counts_swap: bool = True
     static_memory: bool = False
-    held: tuple[DevicesGivenToContainer, ...] = ()
+    held: tuple[KubeletDevicesOfContainer, ...] = ()
     held_fault: str = ""
     held_file: str = DEVICE_MANAGER_CHECKPOINT
 
@@ -85,7 +85,7 @@ class HostMachine:
             told = f"{unit} is a unit of systemd, which writes its cgroup again at each reload"
             if units is None:
                 return told
-            if not is_system_unit(cgroup):
+            if not is_systemd_system_unit(cgroup):
                 return f"{told}; its systemd is not that of the system, and so cannot be asked to"
             return f"{told}, and {why}" if (why := units.trouble()) else None
         return None
@@ -95,7 +95,9 @@ class HostMachine:
         return cgroup.rpartition("/")[2] if self.systemd and is_systemd_unit(cgroup) else ""
 
 
-def read_host(root: Path = Path("/"), *, kubelet_root: str = KUBELET_ROOT) -> HostMachine:
+def read_host_facts(
+    root: Path = Path("/"), *, kubelet_root: str = KUBELET_ROOT
+) -> HostFactsForApply:
     """Return what is true of this machine, or of the one whose files are below the root.
 
     Args:
@@ -112,7 +114,7 @@ def read_host(root: Path = Path("/"), *, kubelet_root: str = KUBELET_ROOT) -> Ho
     )
     held_file = path_under_kubelet_root(kubelet_root, DEVICE_MANAGER_CHECKPOINT)
     devices, held_fault = _checkpoint(root, held_file, read_device_manager_checkpoint)
-    return HostMachine(
+    return HostFactsForApply(
         socket.gethostname(),
         parse_cpu_list(present.read_text().strip()) if present.exists() else None,
         (root / "run/systemd/system").is_dir(),

@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from itertools import accumulate
 from pathlib import Path
 
-from placer.node.cgroups import Cgroups, as_proc_cgroup_path, child_cgroup_path
+from placer.node.cgroups import CgroupReader, as_proc_cgroup_path, child_cgroup_path
 from placer.node.errors import RefusedByNodeError
 
 RUN = Path("/run/placer")
@@ -21,7 +21,7 @@ RUN = Path("/run/placer")
 
 
 @contextmanager
-def locked_folder(folder: Path) -> Iterator[None]:
+def locked_state_folder(folder: Path) -> Iterator[None]:
     """Hold a folder of state for one Placer at a time.
 
     Raises:
@@ -34,7 +34,7 @@ def locked_folder(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def locked_root(cgroups: Cgroups, root: str, state: Path) -> Iterator[None]:
+def locked_cgroup_root(cgroups: CgroupReader, root: str, state: Path) -> Iterator[None]:
     """Hold the cgroups below a root for one Placer at a time, whatever folder its state is in.
 
     A root above another one counts as the same: its Placer would remove what the other makes.

@@ -11,15 +11,17 @@ _USED = (CPUSET, CPU, MEMORY, PIDS)
 """The controllers that are needed, all on one version."""
 
 
-class MountError(RefusedByNodeError):
+class CgroupMountError(RefusedByNodeError):
     """The cgroup file systems cannot be used; ``str()`` says why and what to do."""
 
 
-def kernel_cgroup_files(mountinfo: Path = Path("/proc/self/mountinfo")) -> KernelCgroupFilesystem:
+def kernel_cgroup_filesystem(
+    mountinfo: Path = Path("/proc/self/mountinfo"),
+) -> KernelCgroupFilesystem:
     """Return the cgroup files of this machine.
 
     Raises:
-        MountError: There are none, they may not be written, or some of the controllers that
+        CgroupMountError: There are none, they may not be written, or some of the controllers that
             are used are on version 1 and some on version 2.
 
     """
@@ -44,7 +46,7 @@ def kernel_cgroup_files(mountinfo: Path = Path("/proc/self/mountinfo")) -> Kerne
                     v1.setdefault(name, where)
     on_v2 = _controllers(v2) if v2 is not None else ()
     if v1.keys() - {HUGETLB} and any(name in on_v2 for name in _USED):
-        raise MountError(
+        raise CgroupMountError(
             f"the controllers {', '.join(sorted(v1))} are on cgroup v1 and "
             f"{', '.join(name for name in _USED if name in on_v2)} on v2; Placer wants all of them "
             "on one: boot with systemd.unified_cgroup_hierarchy=1, or with 0"
@@ -54,13 +56,13 @@ def kernel_cgroup_files(mountinfo: Path = Path("/proc/self/mountinfo")) -> Kerne
     elif v2 is not None and CPUSET in on_v2:
         used = KernelCgroupFilesystem(2, {"": v2})
     else:
-        raise MountError(
+        raise CgroupMountError(
             "no cgroup file system with the cpuset controller is mounted; mount one, such as "
             "'mount -t cgroup2 none /sys/fs/cgroup'"
         )
     for where in used.mounts.values():
         if where in frozen:
-            raise MountError(f"{where} is mounted read-only; 'mount -o remount,rw {where}'")
+            raise CgroupMountError(f"{where} is mounted read-only; 'mount -o remount,rw {where}'")
     return used
 
 
@@ -70,7 +72,9 @@ def _controllers(mount: Path) -> tuple[str, ...]:
     except OSError as error:
         if error.errno == errno.ENOENT:
             return ()
-        raise MountError(f"{mount}/cgroup.controllers cannot be read: {error.strerror}") from None
+        raise CgroupMountError(
+            f"{mount}/cgroup.controllers cannot be read: {error.strerror}"
+        ) from None
 
 
 def _unescaped(path: str) -> str:

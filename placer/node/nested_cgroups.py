@@ -7,8 +7,8 @@ steps: old and new together, then what is inside, then the new one alone.
 
 from collections.abc import Iterator
 
-from placer.node.cgroups import CPUSET, Cgroups, cpuset_file_text, parse_cpuset
-from placer.node.current_values import ContainerLeaf
+from placer.node.cgroups import CPUSET, CgroupReader, cpuset_file_text, parse_cpuset
+from placer.node.current_values import ContainerLeafCgroup
 from placer.node.operations import CgroupOperation, CgroupOperationKind
 from placer_models.cpuset import CpuSet
 
@@ -16,12 +16,12 @@ from placer_models.cpuset import CpuSet
 class CpusetWritePlanner:
     """Plans writes of sets, and remembers what they leave behind."""
 
-    def __init__(self, cgroups: Cgroups) -> None:
+    def __init__(self, cgroups: CgroupReader) -> None:
         self._cgroups = cgroups
         self._text: dict[tuple[str, str], str] = {}
 
     def writes(
-        self, leaf: ContainerLeaf, file: str, old: str, goal: CpuSet, why: str
+        self, leaf: ContainerLeafCgroup, file: str, old: str, goal: CpuSet, why: str
     ) -> Iterator[CgroupOperation]:
         """Yield the writes that bring a leaf's cpus or mems to a set.
 
@@ -57,7 +57,7 @@ class CpusetWritePlanner:
                 yield from write(cgroup, goal if apart else has[cgroup] & goal)
         yield from write(leaf.cgroup, goal)
 
-    def _inside(self, leaf: ContainerLeaf, file: str) -> list[str]:
+    def _inside(self, leaf: ContainerLeafCgroup, file: str) -> list[str]:
         """Return the cgroups inside a container that have sets of their own, from the top."""
         if self._cgroups.version == 2 or not leaf.exists:
             return []

@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 
-from placer.node.cgroups import CPUS, CPUSET, MEMS, Cgroups, parent_path, parse_cpuset
+from placer.node.cgroups import CPUS, CPUSET, MEMS, CgroupReader, parent_cgroup_path, parse_cpuset
 from placer.node.render.cgroup import NO_LIMIT, is_same_cgroup_value
 from placer.node.render.systemd import systemd_property_for
 from placer_models.cpuset import format_cpu_list
@@ -64,17 +64,17 @@ SUBTREE = "cgroup.subtree_control"
 _EFFECT_STEP_S = 0.01
 
 
-class IneffectiveWriteError(Exception):
+class IneffectiveCgroupWriteError(Exception):
     """The kernel accepted a value, but its effect is another one."""
 
 
-def perform_cgroup_operation(operation: CgroupOperation, cgroups: Cgroups) -> None:
+def perform_cgroup_operation(operation: CgroupOperation, cgroups: CgroupReader) -> None:
     """Carry out an operation, and check that the kernel did what it says.
 
     Raises:
         OSError: The kernel refused.
         SystemdError: systemd refused, or did not answer.
-        IneffectiveWriteError: Nobody refused, and yet the effect is another one.
+        IneffectiveCgroupWriteError: Nobody refused, and yet the effect is another one.
 
     """
     files = cgroups.files
@@ -96,13 +96,13 @@ def perform_cgroup_operation(operation: CgroupOperation, cgroups: Cgroups) -> No
                 files.remove_directory(path)
 
 
-def revert_operation(operation: CgroupOperation, cgroups: Cgroups) -> None:
+def revert_cgroup_operation(operation: CgroupOperation, cgroups: CgroupReader) -> None:
     """Undo an operation that was carried out.
 
     Raises:
         OSError: The kernel refused.
         SystemdError: systemd refused, or did not answer.
-        IneffectiveWriteError: Nobody refused, and yet the effect is another one.
+        IneffectiveCgroupWriteError: Nobody refused, and yet the effect is another one.
 
     """
     files = cgroups.files
@@ -123,7 +123,7 @@ def revert_operation(operation: CgroupOperation, cgroups: Cgroups) -> None:
             raise AssertionError("a removal follows the commit, after which nothing is undone")
 
 
-def current_file_value(operation: CgroupOperation, cgroups: Cgroups) -> str | None:
+def current_cgroup_file_value(operation: CgroupOperation, cgroups: CgroupReader) -> str | None:
     """Return what the file of an operation says now, or None if it is not there."""
     path = cgroups.path(operation.controller, operation.cgroup, operation.file)
     try:
@@ -132,7 +132,7 @@ def current_file_value(operation: CgroupOperation, cgroups: Cgroups) -> str | No
         return None
 
 
-def _ask_systemd(operation: CgroupOperation, text: str, cgroups: Cgroups) -> None:
+def _ask_systemd(operation: CgroupOperation, text: str, cgroups: CgroupReader) -> None:
     """Let systemd write a file, and wait for the kernel to say so: systemd may answer earlier."""
     cgroups.units.set(operation.unit, [systemd_property_for(operation.file, text)])
     give_up = time.monotonic() + cgroups.units.answer_s
@@ -140,18 +140,18 @@ def _ask_systemd(operation: CgroupOperation, text: str, cgroups: Cgroups) -> Non
         time.sleep(_EFFECT_STEP_S)
 
 
-def _says(operation: CgroupOperation, text: str, cgroups: Cgroups) -> bool:
-    now = current_file_value(operation, cgroups)
+def _says(operation: CgroupOperation, text: str, cgroups: CgroupReader) -> bool:
+    now = current_cgroup_file_value(operation, cgroups)
     if now is None and operation.unit and text in NO_LIMIT:
         return True  # systemd takes away a controller for which no unit has a limit
     return is_same_cgroup_value(operation.file, now or "", text)
 
 
-def _check_effect(operation: CgroupOperation, cgroups: Cgroups) -> None:
+def _check_effect(operation: CgroupOperation, cgroups: CgroupReader) -> None:
     file = operation.file
     if not _says(operation, operation.new, cgroups):
-        now = current_file_value(operation, cgroups)
-        raise IneffectiveWriteError(
+        now = current_cgroup_file_value(operation, cgroups)
+        raise IneffectiveCgroupWriteError(
             f"/{operation.cgroup}/{file}: "
             f"{operation.writer} wrote {operation.new!r}, and it says {now or ''!r}"
         )
@@ -159,28 +159,30 @@ def _check_effect(operation: CgroupOperation, cgroups: Cgroups) -> None:
         effective = cgroups.effective(operation.cgroup, file)
         if effective != parse_cpuset(operation.new):
             name = cgroups.effective_path(operation.cgroup, file)
-            raise IneffectiveWriteError(
+            raise IneffectiveCgroupWriteError(
                 f"/{name}: {operation.writer} wrote {operation.new!r} to {file}, and the kernel "
                 f"made it {format_cpu_list(effective)!r}"
             )
 
 
-def _restore_unit(operation: CgroupOperation, cgroups: Cgroups) -> None:
+def _restore_unit(operation: CgroupOperation, cgroups: CgroupReader) -> None:
     """Let systemd write the old value again; if it is empty, all that the cgroup above has.
 
     CPUs of an old set may be offline by now, and systemd rounds quotas: that is no failure.
     """
     text = operation.old
     if not text:
-        text = format_cpu_list(cgroups.effective(parent_path(operation.cgroup), operation.file))
+        text = format_cpu_list(
+            cgroups.effective(parent_cgroup_path(operation.cgroup), operation.file)
+        )
     _ask_systemd(operation, text, cgroups)
     if operation.controller == CPUSET and not _says(operation, text, cgroups):
-        raise IneffectiveWriteError(
+        raise IneffectiveCgroupWriteError(
             f"{operation.unit} was to have {text} again, and its {operation.file} does not say so"
         )
 
 
-def _restore_set(operation: CgroupOperation, path: str, cgroups: Cgroups) -> None:
+def _restore_set(operation: CgroupOperation, path: str, cgroups: CgroupReader) -> None:
     """Write the old set again, or what is left of it.
 
     A CPU of it may be offline by now. And not every kernel lets a cpuset with processes become
@@ -189,7 +191,7 @@ def _restore_set(operation: CgroupOperation, path: str, cgroups: Cgroups) -> Non
     try:
         cgroups.files.write(path, operation.old)
     except OSError:
-        above = cgroups.effective(parent_path(operation.cgroup), operation.file)
+        above = cgroups.effective(parent_cgroup_path(operation.cgroup), operation.file)
         left = format_cpu_list(parse_cpuset(operation.old) & above or above)
         if left == operation.old:
             raise

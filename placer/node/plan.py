@@ -12,26 +12,26 @@ from placer.node.cgroups import (
     MEMORY,
     MEMS,
     PIDS,
-    Cgroups,
+    CgroupReader,
     as_proc_cgroup_path,
     child_cgroup_path,
-    parent_path,
+    parent_cgroup_path,
     parse_cpuset,
 )
 from placer.node.container_roots import OUR_ROOT, check_cgroup_path_syntax
-from placer.node.cpu_order import ContainerCpuMove, NoOrderError, cpu_handover_steps
-from placer.node.current_values import ContainerLeaf, ContainerLeafReader
+from placer.node.cpu_order import ContainerCpuMove, NoCpusetStepOrderError, cpu_handover_steps
+from placer.node.current_values import ContainerLeafCgroup, ContainerLeafCgroupReader
 from placer.node.document import node_placement_faults, offline_owned_cpus_fault
-from placer.node.errors import ImpossibleDocumentError, RefusedByNodeError
+from placer.node.errors import InapplicableDocumentError, RefusedByNodeError
 from placer.node.held_devices import kubelet_device_conflicts
-from placer.node.host import HostMachine
+from placer.node.host import HostFactsForApply
 from placer.node.nested_cgroups import CpusetWritePlanner
 from placer.node.operations import SUBTREE, CgroupOperation, CgroupOperationKind
-from placer.node.pools import pools_of
+from placer.node.pools import cpu_pools_of_node
 from placer.node.render.cgroup import cgroup_settings
-from placer.node.settings import SettingWritePlanner
+from placer.node.settings import CgroupSettingWritePlanner
 from placer.node.targets import desired_container_cgroups
-from placer.node.ways import OtherCgroupWriters
+from placer.node.ways import CgroupWritableByOthersCheck
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.node_placement import NodePlacement
 
@@ -65,8 +65,8 @@ class CgroupPlan:
 
 def cgroup_plan_of(
     document: NodePlacement,
-    cgroups: Cgroups,
-    host: HostMachine,
+    cgroups: CgroupReader,
+    host: HostFactsForApply,
     *,
     root: str = OUR_ROOT,
     previous: NodePlacement | None = None,
@@ -90,7 +90,7 @@ def cgroup_plan_of(
         aside: Cgroup of a container that is not ours and is left alone -> why.
 
     Raises:
-        ImpossibleDocumentError: The document is wrong, or is not for this machine.
+        InapplicableDocumentError: The document is wrong, or is not for this machine.
         RefusedByNodeError: This node cannot do it now.
 
     """
@@ -101,7 +101,7 @@ def cgroup_plan_of(
             *kubelet_device_conflicts(document, host.held, host.held_file),
         ]:
             more = f" (and {len(faults) - 1} more)" if faults[1:] else ""
-            raise ImpossibleDocumentError(faults[0] + more)
+            raise InapplicableDocumentError(faults[0] + more)
         if host.held_fault and any(one.placement.devices for one in document.pods):
             raise RefusedByNodeError(
                 f"nobody can tell which devices the kubelet has given to pods: {host.held_fault}"
@@ -109,7 +109,7 @@ def cgroup_plan_of(
     if host.present is not None:
         unknown = document.node.machine.topology.cpu.keys() - host.present
         if unknown:
-            raise ImpossibleDocumentError(
+            raise InapplicableDocumentError(
                 f"the node {document.node.name!r} has CPUs {format_cpu_list(unknown)}, and this "
                 f"machine has {format_cpu_list(host.present)}: the document is for another machine"
             )
@@ -120,8 +120,8 @@ class _Planner:
     def __init__(
         self,
         document: NodePlacement,
-        cgroups: Cgroups,
-        host: HostMachine,
+        cgroups: CgroupReader,
+        host: HostFactsForApply,
         root: str,
         previous: NodePlacement | None,
         make_do: bool,
@@ -138,10 +138,10 @@ class _Planner:
         self._host = host
         if not make_do and (wrong := offline_owned_cpus_fault(document, self._online)):
             raise RefusedByNodeError(wrong)
-        self._settings = SettingWritePlanner(cgroups, host, root)
-        self._shared = pools_of(document).shared & self._online
-        self._ways = OtherCgroupWriters(cgroups)
-        reader = ContainerLeafReader(cgroups, host, root, previous)
+        self._settings = CgroupSettingWritePlanner(cgroups, host, root)
+        self._shared = cpu_pools_of_node(document).shared & self._online
+        self._ways = CgroupWritableByOthersCheck(cgroups)
+        reader = ContainerLeafCgroupReader(cgroups, host, root, previous)
         self._aside = aside
         self._absent: list[str] = []
         self._left_alone: list[str] = []
@@ -179,9 +179,9 @@ class _Planner:
             tuple(self._settings.lacking),
         )
 
-    def _wanted(self, reader: ContainerLeafReader) -> Iterator[ContainerLeaf]:
+    def _wanted(self, reader: ContainerLeafCgroupReader) -> Iterator[ContainerLeafCgroup]:
         """Yield the cgroup of each container, or several if those of its pod are not told apart."""
-        by_cgroup: dict[str, ContainerLeaf] = {}
+        by_cgroup: dict[str, ContainerLeafCgroup] = {}
         for target in desired_container_cgroups(
             self._document, self._online, make_do=self._make_do
         ):
@@ -207,14 +207,16 @@ class _Planner:
                 self._leave_alone(f"whatever is in {as_proc_cgroup_path(cgroup)}", why)
         yield from by_cgroup.values()
 
-    def _for_both(self, one: ContainerLeaf, other: ContainerLeaf) -> ContainerLeaf:
+    def _for_both(
+        self, one: ContainerLeafCgroup, other: ContainerLeafCgroup
+    ) -> ContainerLeafCgroup:
         """Return what becomes of a cgroup that is that of two containers."""
         if (one.goal_cpus, one.goal_mems) == (other.goal_cpus, other.goal_mems):
             return one
         assert one.target
         assert other.target
         if one.target.one is not other.target.one:
-            raise ImpossibleDocumentError(
+            raise InapplicableDocumentError(
                 f"the containers {one.title} and {other.title} have one cgroup, "
                 f"{as_proc_cgroup_path(one.cgroup)}; give their pods the uids and "
                 "containerIds that they have"
@@ -234,7 +236,7 @@ class _Planner:
         if (words := f"{what} is left alone: {why}") not in self._left_alone:
             self._left_alone.append(words)
 
-    def _is_possible(self, leaf: ContainerLeaf) -> bool:
+    def _is_possible(self, leaf: ContainerLeafCgroup) -> bool:
         """Return whether a cgroup can be as it is to be; one that is not ours stops no other.
 
         Raises:
@@ -256,16 +258,16 @@ class _Planner:
             return False
         return True
 
-    def _check(self, leaf: ContainerLeaf) -> None:
+    def _check(self, leaf: ContainerLeafCgroup) -> None:
         """Refuse a goal that the cgroups above do not allow."""
         longest = max(map(len, leaf.cgroup.split("/")))
         if longest > _LONGEST_NAME:
-            raise ImpossibleDocumentError(
+            raise InapplicableDocumentError(
                 f"{leaf.title}: the name of its cgroup is longer than {_LONGEST_NAME} characters"
             )
         if leaf.rival is not None:
             return
-        above = parent_path(self._root) if leaf.ours else parent_path(leaf.cgroup)
+        above = parent_cgroup_path(self._root) if leaf.ours else parent_cgroup_path(leaf.cgroup)
         handed_down = leaf.ours or leaf.unit  # systemd hands down what its units need
         if not handed_down and (lacking := self._lacks_cpuset(leaf.cgroup)) is not None:
             raise RefusedByNodeError(
@@ -303,7 +305,7 @@ class _Planner:
             at = child_cgroup_path(at, name)
         return None
 
-    def _check_memory(self, leaf: ContainerLeaf) -> None:
+    def _check_memory(self, leaf: ContainerLeafCgroup) -> None:
         """Refuse a limit below what is used: the kernel would end processes."""
         limit = leaf.target.limits.memory_bytes if leaf.target else None
         if not leaf.exists or not leaf.ours or limit is None:
@@ -319,7 +321,7 @@ class _Planner:
                 "the kernel would end processes of it: raise the limit"
             )
 
-    def _ancestors(self, moving: list[ContainerLeaf]) -> Iterator[CgroupOperation]:
+    def _ancestors(self, moving: list[ContainerLeafCgroup]) -> Iterator[CgroupOperation]:
         """Make our cgroups from the top, each with all that the cgroup above our root has.
 
         So no container is ever held back by a cgroup of ours that is above it.
@@ -327,12 +329,12 @@ class _Planner:
         ours = [leaf for leaf in moving if leaf.ours]
         if not ours:
             return
-        above = parent_path(self._root)
+        above = parent_cgroup_path(self._root)
         whole = {name: self._cgroups.effective(above, name) for name in (MEMS, CPUS)}
         controllers = self._controllers(ours)
         self._check_controllers(above, controllers)
         made: set[str] = set()
-        inner = dict.fromkeys([self._root, *(parent_path(leaf.cgroup) for leaf in ours)])
+        inner = dict.fromkeys([self._root, *(parent_cgroup_path(leaf.cgroup) for leaf in ours)])
         for cgroup in inner:
             if trouble := self._ways.trouble(cgroup):
                 raise RefusedByNodeError(f"{trouble}; name another by --root")
@@ -364,7 +366,7 @@ class _Planner:
     def _effective(self, cgroup: str, name: str, made: set[str]) -> CpuSet:
         return frozenset() if cgroup in made else self._cgroups.effective(cgroup, name)
 
-    def _controllers(self, ours: list[ContainerLeaf]) -> list[str]:
+    def _controllers(self, ours: list[ContainerLeafCgroup]) -> list[str]:
         limits = [leaf.target.limits for leaf in ours if leaf.target]
         found = [CPUSET, CPU]
         found += [MEMORY] if any(one.memory_bytes is not None for one in limits) else []
@@ -435,12 +437,12 @@ class _Planner:
         ]
         try:
             steps = cpu_handover_steps(holders, self._shared)
-        except NoOrderError as error:
+        except NoCpusetStepOrderError as error:
             raise RefusedByNodeError(str(error)) from None
         last = {step.holder: n for n, step in enumerate(steps)}
         sets = CpusetWritePlanner(self._cgroups)
 
-        def mems(leaf: ContainerLeaf) -> Iterator[CgroupOperation]:
+        def mems(leaf: ContainerLeafCgroup) -> Iterator[CgroupOperation]:
             if leaf.mems_differ:
                 why = "memory beside its CPUs"
                 yield from sets.writes(leaf, MEMS, leaf.mems_text, leaf.goal_mems, why)
@@ -458,7 +460,7 @@ class _Planner:
                 why = self._why(leaf)
                 yield from sets.writes(leaf, CPUS, leaf.cpus_text, leaf.goal_cpus, why)
 
-    def _why(self, leaf: ContainerLeaf) -> str:
+    def _why(self, leaf: ContainerLeafCgroup) -> str:
         if leaf.target is None:
             return "its pod is gone: it shares what is shared until it ends"
         found = cgroup_settings(leaf.target, self._cgroups.version, ours=leaf.ours)
@@ -466,7 +468,7 @@ class _Planner:
 
     def _removals(self) -> Iterator[CgroupOperation]:
         """Remove cgroups of ours whose pods are gone, from the bottom."""
-        keep = {parent_path(leaf.cgroup) for leaf in self._leaves}
+        keep = {parent_cgroup_path(leaf.cgroup) for leaf in self._leaves}
         gone = [below for cgroup in self._gone for below in self._cgroups.below(cgroup)]
         gone += self._gone
         if self._cgroups.exists(self._root):

@@ -10,14 +10,17 @@ from dataclasses import dataclass, replace
 
 from placer_models.bound import numa_nodes_bound_to, pool_on_numa_nodes
 from placer_models.cpuset import CpuSet
-from placer_models.instance.running_defaults import default_container_cpus, pool_cpus
-from placer_models.node_placement import NodePlacement, NodePod
+from placer_models.instance.running_defaults import (
+    running_pool_cpus_of_node,
+    split_cpuset_over_containers,
+)
+from placer_models.node_placement import NodePlacement, NodePlacementPod
 from placer_models.placement import ContainerPlacement, PodPlacement
 from placer_models.policy import QosClass
 
 
 @dataclass(frozen=True, slots=True)
-class NodePools:
+class CpusByPoolAndOwner:
     """The CPUs of a node by pool and owner.
 
     Attributes:
@@ -34,7 +37,7 @@ class NodePools:
     bound: Mapping[frozenset[int], CpuSet]
 
 
-def pools_of(document: NodePlacement) -> NodePools:
+def cpu_pools_of_node(document: NodePlacement) -> CpusByPoolAndOwner:
     """Return the pools that the pods of the node leave."""
     node = document.node
     owned: dict[QosClass, CpuSet] = {}
@@ -42,7 +45,7 @@ def pools_of(document: NodePlacement) -> NodePools:
         qos = one.pod.spec.qos
         if qos.owns_cpus:
             owned[qos] = owned.get(qos, frozenset()) | one.placement.cpuset
-    shared = pool_cpus(QosClass.LS, node, owned)
+    shared = running_pool_cpus_of_node(QosClass.LS, node, owned)
     homes = {
         home
         for one in document.pods
@@ -50,9 +53,9 @@ def pools_of(document: NodePlacement) -> NodePools:
         and (home := numa_nodes_bound_to(one.placement, one.pod.spec, node))
     }
     topology = node.machine.topology
-    return NodePools(
+    return CpusByPoolAndOwner(
         shared,
-        pool_cpus(QosClass.BE, node, owned),
+        running_pool_cpus_of_node(QosClass.BE, node, owned),
         owned,
         {home: pool_on_numa_nodes(shared, home, topology) for home in sorted(homes, key=sorted)},
     )
@@ -64,17 +67,19 @@ def with_cpus_of_each_container(document: NodePlacement) -> NodePlacement:
     A pod of a pool runs in the whole of it, whatever its placement says: that was written
     before others came or went (C7).
     """
-    pools = pools_of(document)
+    pools = cpu_pools_of_node(document)
     return replace(document, pods=tuple(_settled(one, document, pools) for one in document.pods))
 
 
-def _settled(one: NodePod, document: NodePlacement, pools: NodePools) -> NodePod:
+def _settled(
+    one: NodePlacementPod, document: NodePlacement, pools: CpusByPoolAndOwner
+) -> NodePlacementPod:
     spec, seat, node = one.pod.spec, one.placement, document.node
     given = {container.name: container for container in seat.containers}
     if spec.qos.owns_cpus:
         parts = tuple(
             given.get(part.name, part)
-            for part in default_container_cpus(spec, seat.cpuset, node.machine.topology)
+            for part in split_cpuset_over_containers(spec, seat.cpuset, node.machine.topology)
         )
         return replace(one, placement=replace(seat, containers=parts))
     pool = pools.best_effort if spec.qos is QosClass.BE else pools.shared
@@ -93,8 +98,8 @@ def _settled(one: NodePod, document: NodePlacement, pools: NodePools) -> NodePod
     return replace(one, placement=replace(seat, cpuset=cpuset, containers=parts, cpu_milli=milli))
 
 
-def memory_nodes(
-    part: ContainerPlacement, seat: PodPlacement, one: NodePod, document: NodePlacement
+def memory_nodes_of_container(
+    part: ContainerPlacement, seat: PodPlacement, one: NodePlacementPod, document: NodePlacement
 ) -> frozenset[int]:
     """Return the NUMA nodes whose memory a container may use.
 

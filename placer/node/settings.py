@@ -9,12 +9,12 @@ from placer.node.cgroups import (
     MEMS,
     MEMSW,
     MIGRATE,
-    Cgroups,
+    CgroupReader,
     as_proc_cgroup_path,
-    parent_path,
+    parent_cgroup_path,
 )
-from placer.node.current_values import ContainerLeaf
-from placer.node.host import HostMachine
+from placer.node.current_values import ContainerLeafCgroup
+from placer.node.host import HostFactsForApply
 from placer.node.operations import SUBTREE, CgroupOperation, CgroupOperationKind
 from placer.node.render.cgroup import (
     NO_LIMIT,
@@ -26,7 +26,7 @@ from placer.node.render.cgroup import (
 )
 
 
-class SettingWritePlanner:
+class CgroupSettingWritePlanner:
     """A planner of these writes, which also notes what cannot be written.
 
     Attributes:
@@ -34,19 +34,19 @@ class SettingWritePlanner:
 
     """
 
-    def __init__(self, cgroups: Cgroups, host: HostMachine, root: str) -> None:
+    def __init__(self, cgroups: CgroupReader, host: HostFactsForApply, root: str) -> None:
         self._cgroups = cgroups
         self._host = host
         self._root = root
         self.lacking: dict[str, None] = {}
 
-    def before_sets(self, leaves: Iterable[ContainerLeaf]) -> Iterator[CgroupOperation]:
+    def before_sets(self, leaves: Iterable[ContainerLeafCgroup]) -> Iterator[CgroupOperation]:
         """Yield the writes that come before those of sets, as they say how cpusets change."""
         if self._cgroups.version == 1:
             for leaf in leaves:
                 yield from self._writes(leaf, before=True)
 
-    def writes(self, leaves: Iterable[ContainerLeaf]) -> Iterator[CgroupOperation]:
+    def writes(self, leaves: Iterable[ContainerLeafCgroup]) -> Iterator[CgroupOperation]:
         """Yield the other writes, with the memory limits in an order that the kernel accepts."""
         for leaf in leaves:
             found = list(self._writes(leaf, before=False))
@@ -56,7 +56,7 @@ class SettingWritePlanner:
                 found = [both, *(one for one in found if one is not both)]
             yield from found
 
-    def _writes(self, leaf: ContainerLeaf, *, before: bool) -> Iterator[CgroupOperation]:
+    def _writes(self, leaf: ContainerLeafCgroup, *, before: bool) -> Iterator[CgroupOperation]:
         if leaf.target is None:
             return
         files = self._cgroups.files
@@ -109,7 +109,7 @@ class SettingWritePlanner:
 
     def hugetlb_lack(self) -> str | None:
         """Return in words what keeps hugetlb from a cgroup of ours, or None if nothing does."""
-        groups, above = self._cgroups, parent_path(self._root)
+        groups, above = self._cgroups, parent_cgroup_path(self._root)
         if groups.version == 1:
             there = groups.files.exists(HUGETLB)
             return None if there else f"the controller {HUGETLB} is not mounted; mount it"

@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import Any
 
 from placer.node.errors import ObserveOnlyError, RefusedByNodeError
-from placer.node.locks import locked_folder
+from placer.node.locks import locked_state_folder
 from placer.node.operations import CgroupOperation, CgroupOperationKind
 from placer.node.plan import CgroupPlan
-from placer_models.files.documents import documents_of
+from placer_models.files.documents import documents_in_text
 from placer_models.files.errors import InputError
 from placer_models.instance.node_file import (
     node_placement_document_to_dict,
@@ -63,7 +63,7 @@ class AppliedStateFolder:
             RefusedByNodeError: Another one holds it, or the folder is not ours alone.
 
         """
-        with locked_folder(self.folder):
+        with locked_state_folder(self.folder):
             yield
 
     def begin(self, document: NodePlacement, plan: CgroupPlan) -> None:
@@ -176,7 +176,7 @@ class AppliedStateFolder:
     def _document(self, tree: object, name: str) -> NodePlacement:
         try:
             return read_node_placement_document(
-                documents_of(json.dumps(tree), self.folder / name)[0]
+                documents_in_text(json.dumps(tree), self.folder / name)[0]
             )
         except InputError as error:
             raise self._unreadable(name, str(error)) from None

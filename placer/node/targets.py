@@ -3,16 +3,20 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from placer.node.pools import memory_nodes, pools_of, with_cpus_of_each_container
+from placer.node.pools import (
+    cpu_pools_of_node,
+    memory_nodes_of_container,
+    with_cpus_of_each_container,
+)
 from placer_models.cpuset import CpuSet
 from placer_models.limits import NO_LIMITS, ContainerLimits
-from placer_models.node_placement import NodePlacement, NodePod
+from placer_models.node_placement import NodePlacement, NodePlacementPod
 from placer_models.pod import ContainerRole, Resources
 from placer_models.policy import QosClass
 
 
 @dataclass(frozen=True, slots=True)
-class ContainerTarget:
+class ContainerCgroupTarget:
     """The target of one container.
 
     Attributes:
@@ -25,7 +29,7 @@ class ContainerTarget:
 
     """
 
-    one: NodePod
+    one: NodePlacementPod
     container: str
     cpus: CpuSet
     mems: frozenset[int]
@@ -58,7 +62,7 @@ class ContainerTarget:
 
 def desired_container_cgroups(
     document: NodePlacement, online: CpuSet | None = None, *, make_do: bool = False
-) -> tuple[ContainerTarget, ...]:
+) -> tuple[ContainerCgroupTarget, ...]:
     """Return what each container gets, in the order of the document.
 
     Args:
@@ -69,7 +73,7 @@ def desired_container_cgroups(
 
     """
     found = []
-    shared = pools_of(document).shared
+    shared = cpu_pools_of_node(document).shared
     document = with_cpus_of_each_container(document)
     sizes = {size for _, size in document.node.pages_in()}
     for one in document.pods:
@@ -87,11 +91,11 @@ def desired_container_cgroups(
                     stranded = not seat.cpuset & online
                     cpus = (shared if stranded else seat.cpuset) & online
             found.append(
-                ContainerTarget(
+                ContainerCgroupTarget(
                     one,
                     part.name,
                     cpus,
-                    memory_nodes(part, seat, one, document),
+                    memory_nodes_of_container(part, seat, one, document),
                     asked[part.name].cpu_milli,
                     limits.get(part.name, NO_LIMITS),
                     stranded,

@@ -6,7 +6,7 @@ The owner of a cgroup's directory may make any cgroup below it, and whoever may 
 
 import os
 
-from placer.node.cgroups import CPU, CPUSET, Cgroups, as_proc_cgroup_path, parent_path
+from placer.node.cgroups import CPU, CPUSET, CgroupReader, as_proc_cgroup_path, parent_cgroup_path
 
 _WRITTEN_BY_OTHERS = 0o022
 _DELEGATED_BY = {
@@ -16,10 +16,10 @@ _DELEGATED_BY = {
 """Version -> whose owner may make cgroups or move processes: the directory, and files in it."""
 
 
-class OtherCgroupWriters:
+class CgroupWritableByOthersCheck:
     """Who may change the steps of the way to a cgroup; each step is asked about once."""
 
-    def __init__(self, cgroups: Cgroups) -> None:
+    def __init__(self, cgroups: CgroupReader) -> None:
         self._cgroups = cgroups
         self._ours = {0, os.geteuid()}
         self._known: dict[str, str] = {"": ""}
@@ -32,7 +32,7 @@ class OtherCgroupWriters:
 
         """
         if (found := self._known.get(cgroup)) is None:
-            found = self.trouble(parent_path(cgroup)) or self._stranger(cgroup)
+            found = self.trouble(parent_cgroup_path(cgroup)) or self._stranger(cgroup)
             self._known[cgroup] = found
         return found
 

@@ -13,13 +13,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from placer_models.files.errors import InputError, near_or_first_names
+from placer_models.files.errors import InputError
+from placer_models.message_text import near_or_first_names_text
 
 PODS, RANKS = "pods_", "noderank_"
 
 
 @dataclass(frozen=True, slots=True)
-class ArrivalOrder:
+class TraceArrivalOrder:
     """What one seed says.
 
     Attributes:
@@ -32,7 +33,7 @@ class ArrivalOrder:
     ranks: tuple[int, ...]
 
 
-def read_arrival_order(file: Path, seed: int, *, nodes: int, pods: int) -> ArrivalOrder:
+def read_arrival_order(file: Path, seed: int, *, nodes: int, pods: int) -> TraceArrivalOrder:
     """Return the arrivals of a seed.
 
     Args:
@@ -59,7 +60,7 @@ def read_arrival_order(file: Path, seed: int, *, nodes: int, pods: int) -> Arriv
         raise InputError(
             str(file), None, f"{RANKS}{seed}", f"there are {len(ranks)} ranks; {message}"
         )
-    return ArrivalOrder(tuple(order), tuple(ranks))
+    return TraceArrivalOrder(tuple(order), tuple(ranks))
 
 
 def _read(file: Path, seed: int) -> dict[str, NDArray[np.int64]]:
@@ -73,7 +74,7 @@ def _read(file: Path, seed: int) -> dict[str, NDArray[np.int64]]:
             seeds = [name.removeprefix(PODS) for name in found if name.startswith(PODS)]
             for name in names:
                 if name not in found:
-                    known = near_or_first_names(str(seed), seeds)
+                    known = near_or_first_names_text(str(seed), seeds)
                     raise InputError(str(file), None, name, f"there is no such array{known}")
             return {name: found[name] for name in names}
     except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from placer_models.files.errors import InputError, SeveralInputError, in_quotes, near_or_first_names
+from placer_models.files.errors import InputError, SeveralInputError
+from placer_models.message_text import in_quotes, near_or_first_names_text
 
 if TYPE_CHECKING:
     from _csv import Reader
@@ -142,7 +143,7 @@ def _models(row: "_Row", known: Collection[str]) -> tuple[str, ...]:
     wanted = sorted(set(text.split("|")))
     for model in wanted:
         if model not in known:
-            names = near_or_first_names(model, sorted(known))
+            names = near_or_first_names_text(model, sorted(known))
             row.fault("gpu_spec", f"no node has GPUs of model {in_quotes(model)}{names}")
     return tuple(wanted)
 
@@ -196,7 +197,7 @@ class _Rows:
         known = (*columns, *more)
         wrong = [f"there is no column {column}" for column in columns if column not in head]
         wrong += [
-            f"column {in_quotes(name)} is not known{near_or_first_names(name, known)}"
+            f"column {in_quotes(name)} is not known{near_or_first_names_text(name, known)}"
             for name in head
             if name not in known
         ]

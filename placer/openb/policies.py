@@ -3,18 +3,18 @@
 from collections import Counter
 from collections.abc import Callable, Iterable
 
-from placer.greedy.scorer import NodeScoring
+from placer.greedy.scorer import NodeScoringMethod
 from placer.greedy.scorers.best_fit import BestFitScoring
 from placer.greedy.scorers.dot_product import DotProductScoring
 from placer.greedy.scorers.fragmentation import FragmentationScoring
 from placer.search.options import Engine, SolveOptions
 from placer_models.cluster import Node
 from placer_models.demand import ExpectedDemand, expected_demand_from_counts
-from placer_models.forecast import expected_shape_of, forecast_of
+from placer_models.forecast import expected_counts_from_known_pods, expected_shape_of
 from placer_models.node_strategy import NodeStrategy
 from placer_models.pod import PodSpec
 
-_SCORERS: dict[str, Callable[[Iterable[PodSpec]], NodeScoring]] = {
+_SCORERS: dict[str, Callable[[Iterable[PodSpec]], NodeScoringMethod]] = {
     "best-fit": lambda _: BestFitScoring(),
     "dot-product": lambda _: DotProductScoring(),
     "fgd": FragmentationScoring.of,
@@ -56,4 +56,4 @@ def expected_demand_for_policy(
     if policy != GIVEN:
         return None
     listed = Counter(shape for spec in specs if (shape := expected_shape_of(spec)) is not None)
-    return expected_demand_from_counts(forecast_of(listed, nodes))
+    return expected_demand_from_counts(expected_counts_from_known_pods(listed, nodes))

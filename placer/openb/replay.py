@@ -14,7 +14,7 @@ from statistics import fmean
 from time import perf_counter
 
 from placer.openb.policies import expected_demand_for_policy, solve_options_for_policy
-from placer.openb.trace import Trace
+from placer.openb.trace import WorkloadTrace
 from placer.openb.words import TraceConverter
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch
@@ -40,7 +40,7 @@ TellArrived = Callable[[int], object]
 
 
 @dataclass(frozen=True, slots=True)
-class AllocationSample:
+class ReplayAllocationSample:
     """How much was allocated at some moment.
 
     Attributes:
@@ -69,7 +69,7 @@ class ReplayResult:
     """
 
     allocation: dict[int, float]
-    over_time: tuple[AllocationSample, ...]
+    over_time: tuple[ReplayAllocationSample, ...]
     pods: int
     rejected: int
     call_s: tuple[float, ...]
@@ -88,14 +88,14 @@ class ReplayResult:
         return 1000 * ordered[min(len(ordered) - 1, len(ordered) * percent // 100)]
 
 
-class LeakError(Exception):
+class ReplayLeakError(Exception):
     """Something of pods that have left is still taken: a defect of ours."""
 
 
 class _Calls:
     """Calls of a Scheduler, and what became of them."""
 
-    def __init__(self, trace: Trace, policy: str) -> None:
+    def __init__(self, trace: WorkloadTrace, policy: str) -> None:
         words = TraceConverter()
         self.words = words
         specs = [words.spec(pod) for pod in trace.pods]
@@ -117,7 +117,7 @@ class _Calls:
 
 
 def replay_without_departures(
-    trace: Trace, policy: str, batch: int, tell: TellArrived
+    trace: WorkloadTrace, policy: str, batch: int, tell: TellArrived
 ) -> ReplayResult:
     """Replay a trace without departures.
 
@@ -130,10 +130,10 @@ def replay_without_departures(
     """
     calls = _Calls(trace, policy)
     asked, got = [], []
-    for gangs in in_batches(trace.arriving(calls.words), batch):
+    for gangs in gangs_in_batches(trace.arriving(calls.words), batch):
         placed = calls.place(gangs)
-        asked += [gpu_milli_of(gang) for gang in gangs]
-        got += [gpu_milli_of(gang) * (gang.pods[0].key in placed) for gang in gangs]
+        asked += [gpu_milli_asked_by_lone_pod(gang) for gang in gangs]
+        got += [gpu_milli_asked_by_lone_pod(gang) * (gang.pods[0].key in placed) for gang in gangs]
         tell(len(asked))
     return ReplayResult(
         allocation=allocation_by_arrived_percent(MARKS, asked, got, trace.capacity_milli),
@@ -146,7 +146,7 @@ def replay_without_departures(
 
 
 def replay_with_departures(
-    trace: Trace, policy: str, batch: int, load_percent: int, tell: TellArrived
+    trace: WorkloadTrace, policy: str, batch: int, load_percent: int, tell: TellArrived
 ) -> ReplayResult:
     """Replay a trace again and again while the oldest pods leave in order of arrival.
 
@@ -162,7 +162,7 @@ def replay_with_departures(
         tell: Told of the progress.
 
     Raises:
-        LeakError: All pods have left in the end, and some node is not as it was.
+        ReplayLeakError: All pods have left in the end, and some node is not as it was.
 
     """
     calls, capacity = _Calls(trace, policy), trace.capacity_milli
@@ -174,7 +174,7 @@ def replay_with_departures(
     every = max(1, len(trace.pods) // SAMPLES_A_ROUND)
     there: deque[tuple[NamespacedName, int, bool]] = deque()
     load = allocated = arrived = 0
-    samples: list[AllocationSample] = []
+    samples: list[ReplayAllocationSample] = []
 
     def leave(until: int) -> None:
         nonlocal load, allocated
@@ -188,23 +188,23 @@ def replay_with_departures(
         if leaving:
             calls.scheduler.release(leaving)
 
-    for gangs in in_batches(trace.arriving(calls.words, most=most), batch):
-        coming = sum(map(gpu_milli_of, gangs))
+    for gangs in gangs_in_batches(trace.arriving(calls.words, most=most), batch):
+        coming = sum(map(gpu_milli_asked_by_lone_pod, gangs))
         leave(load_percent * capacity // 100 - coming)
         placed = calls.place(gangs)
         for gang in gangs:
-            key, milli = gang.pods[0].key, gpu_milli_of(gang)
+            key, milli = gang.pods[0].key, gpu_milli_asked_by_lone_pod(gang)
             there.append((key, milli, key in placed))
             load += milli
             allocated += milli * (key in placed)
         before, arrived = arrived, arrived + len(gangs)
         if arrived // every > before // every:
-            samples.append(AllocationSample(arrived, 100 * allocated / capacity))
+            samples.append(ReplayAllocationSample(arrived, 100 * allocated / capacity))
         tell(arrived)
     leave(-1)
     left = [name for name, account in idle.items() if calls.scheduler.account_of(name) != account]
     if left or calls.scheduler.snapshot().instance.running:
-        raise LeakError(f"all pods have left, and {len(left)} nodes are not as they were")
+        raise ReplayLeakError(f"all pods have left, and {len(left)} nodes are not as they were")
     return ReplayResult(
         allocation={},
         over_time=tuple(samples),
@@ -215,14 +215,14 @@ def replay_with_departures(
     )
 
 
-def in_batches(gangs: Iterable[Gang], size: int) -> Iterator[tuple[Gang, ...]]:
+def gangs_in_batches(gangs: Iterable[Gang], size: int) -> Iterator[tuple[Gang, ...]]:
     """Yield the gangs, so many at a time."""
     left = iter(gangs)
     while some := tuple(islice(left, size)):
         yield some
 
 
-def gpu_milli_of(gang: Gang) -> int:
+def gpu_milli_asked_by_lone_pod(gang: Gang) -> int:
     """Return what a lone pod asks of GPUs, in 1/1000."""
     devices = gang.pods[0].spec.requests.devices
     return sum(

@@ -4,20 +4,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from placer.openb.arrivals import ArrivalOrder, read_arrival_order
+from placer.openb.arrivals import TraceArrivalOrder, read_arrival_order
 from placer.openb.lists import WHOLE_MILLI, TraceNode, TracePod, read_trace_nodes, read_trace_pods
-from placer.openb.words import TraceConverter, gpu_models_of
+from placer.openb.words import TraceConverter, gpu_models_of_nodes
 from placer_models.cluster import Instance, Node
 from placer_models.pod import Gang
 
 
 @dataclass(frozen=True, slots=True)
-class Trace:
+class WorkloadTrace:
     """One list of pods on the nodes, as they arrive under one seed."""
 
     nodes: tuple[TraceNode, ...]
     pods: tuple[TracePod, ...]
-    arrivals: ArrivalOrder
+    arrivals: TraceArrivalOrder
 
     @property
     def capacity_milli(self) -> int:
@@ -44,7 +44,7 @@ class Trace:
             yield words.lone(pod, f"{number:06}-{pod.name}")
 
 
-def read_trace(nodes: Path, pods: Path, sequence: Path, seed: int) -> Trace:
+def read_trace(nodes: Path, pods: Path, sequence: Path, seed: int) -> WorkloadTrace:
     """Return a trace from its files.
 
     Raises:
@@ -52,12 +52,12 @@ def read_trace(nodes: Path, pods: Path, sequence: Path, seed: int) -> Trace:
 
     """
     found = read_trace_nodes(nodes)
-    listed = read_trace_pods(pods, gpu_models_of(found))
+    listed = read_trace_pods(pods, gpu_models_of_nodes(found))
     arrivals = read_arrival_order(sequence, seed, nodes=len(found), pods=len(listed))
-    return Trace(found, listed, arrivals)
+    return WorkloadTrace(found, listed, arrivals)
 
 
-def instance_of(nodes: tuple[TraceNode, ...], pods: tuple[TracePod, ...]) -> Instance:
+def instance_of_trace(nodes: tuple[TraceNode, ...], pods: tuple[TracePod, ...]) -> Instance:
     """Return all nodes, idle, and all pods, waiting, in the order of their lists."""
     words = TraceConverter()
     return Instance(

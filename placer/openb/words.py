@@ -70,7 +70,7 @@ class TraceConverter:
         return Gang(one.name, NAMESPACE, (one,), 1, lone=True)
 
 
-def gpu_models_of(nodes: Iterable[TraceNode]) -> frozenset[str]:
+def gpu_models_of_nodes(nodes: Iterable[TraceNode]) -> frozenset[str]:
     """Return the models of GPUs that nodes have."""
     return frozenset(node.model for node in nodes if node.model)
 

@@ -10,7 +10,7 @@ Counts = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Bin:
+class PackingBin:
     """A node's room.
 
     Attributes:
@@ -42,11 +42,11 @@ class PackingProblem:
 
     """
 
-    bins: tuple[Bin, ...]
-    fresh: Bin
+    bins: tuple[PackingBin, ...]
+    fresh: PackingBin
     counts: Counts
 
-    def bin(self, number: int) -> Bin:
+    def bin(self, number: int) -> PackingBin:
         """Return a bin by its number; after those that are there, every bin is fresh."""
         return self.bins[number] if number < len(self.bins) else self.fresh
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from placer.packing.bins import Counts, Filling, PackingProblem
-from placer.packing.knapsack import full_patterns
-from placer.packing.prices import BinPatternUse, ItemPrices, PackingProgram
-from placer.packing.step_limit import StepBudget, StepLimitError
+from placer.packing.knapsack import full_bin_patterns
+from placer.packing.prices import BinPatternUse, PackingItemPrices, PackingLinearProgram
+from placer.packing.step_limit import PackingStepBudget, PackingStepLimitError
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class FewestBinsFilling:
 
 
 def pack_into_fewest_bins(
-    packing: PackingProblem, start: Filling, limit: StepBudget
+    packing: PackingProblem, start: Filling, limit: PackingStepBudget
 ) -> FewestBinsFilling:
     """Return a filling with the fewest new bins that the limit allows, and a bound.
 
@@ -43,24 +43,27 @@ def pack_into_fewest_bins(
     there, fresh = len(packing.bins), packing.fresh
     best, bound = start, _volume_bound(packing)
     try:
-        pricing = PackingProgram(packing, limit)
+        pricing = PackingLinearProgram(packing, limit)
         prices, _ = pricing.best(packing.counts, range(there))
         bound = max(bound, prices.bound(packing.counts))
         items = [item for item, count in enumerate(packing.counts) if count]
         if bound < len(best) - there and all(fresh.fits(fresh.room, item) for item in items):
             best = min(best, filled_by_diving(packing, pricing), key=len)
         while bound < len(best) - there:
-            found = exact_filling(packing, there + bound, limit, prices)
+            found = filling_with_given_bin_count(packing, there + bound, limit, prices)
             if found is not None:
                 return FewestBinsFilling(found, bound)
             bound += 1
-    except StepLimitError:
+    except PackingStepLimitError:
         pass
     return FewestBinsFilling(best, bound)
 
 
-def exact_filling(
-    packing: PackingProblem, bins: int, limit: StepBudget, prices: ItemPrices | None = None
+def filling_with_given_bin_count(
+    packing: PackingProblem,
+    bins: int,
+    limit: PackingStepBudget,
+    prices: PackingItemPrices | None = None,
 ) -> Filling | None:
     """Return a filling with that many bins in all, or None if there is none.
 
@@ -68,14 +71,14 @@ def exact_filling(
     new bin holds an item of the first type that is left, because some new bin must.
 
     Raises:
-        StepLimitError: The steps are spent before that is known.
+        PackingStepLimitError: The steps are spent before that is known.
 
     """
     if not any(packing.counts):
         return _padded([], bins, len(packing.counts))
     there = len(packing.bins)
     if prices is None:
-        prices, _ = PackingProgram(packing, limit).best(packing.counts, range(there))
+        prices, _ = PackingLinearProgram(packing, limit).best(packing.counts, range(there))
     worth = [*prices.bins, *[prices.fresh] * (bins - there)]
     ahead = [sum(worth[i:]) for i in range(bins + 1)]
     dead: set[tuple[int, Counts]] = set()
@@ -83,7 +86,7 @@ def exact_filling(
     def ways(number: int, counts: Counts) -> Iterator[Counts]:
         if number == bins or prices.worth(counts) > ahead[number] or (number, counts) in dead:
             return iter(())
-        patterns = full_patterns(packing.bin(number), counts, limit)
+        patterns = full_bin_patterns(packing.bin(number), counts, limit)
         if number >= there:
             first = next(item for item, count in enumerate(counts) if count)
             patterns = [pattern for pattern in patterns if pattern[first]]
@@ -132,14 +135,14 @@ def _volume_bound(packing: PackingProblem) -> int:
 _NEARLY = 1e-6
 
 
-def filled_by_diving(packing: PackingProblem, pricing: PackingProgram) -> Filling:
+def filled_by_diving(packing: PackingProblem, pricing: PackingLinearProgram) -> Filling:
     """Return a filling of all items, each of which fits a fresh bin.
 
     Where the linear program uses no pattern whole, the pattern that it uses most is kept.
     Whatever it leaves over at the end goes in by first fit.
 
     Raises:
-        StepLimitError: The steps are spent before the end.
+        PackingStepLimitError: The steps are spent before the end.
 
     """
     waiting = list(range(len(packing.bins)))

@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 
-from placer.packing.bins import Bin, Counts, Vector
-from placer.packing.step_limit import StepBudget
+from placer.packing.bins import Counts, PackingBin, Vector
+from placer.packing.step_limit import PackingStepBudget
 
 _Rate = tuple[int, int] | None
 """Price and size, the ratio of which is what a unit of a dimension is worth; None if size is 0."""
 
 
-def dearest_choice(
-    bin: Bin, counts: Sequence[int], prices: Sequence[int], limit: StepBudget
+def most_valuable_item_counts(
+    bin: PackingBin, counts: Sequence[int], prices: Sequence[int], limit: PackingStepBudget
 ) -> Counts:
     """Return the choice out of the counts that is worth most among those that fit.
 
@@ -18,7 +18,7 @@ def dearest_choice(
     together, and no more than the room in any dimension, filled at their best rate there.
 
     Raises:
-        StepLimitError: The steps are spent before the choice is known to be best.
+        PackingStepLimitError: The steps are spent before the choice is known to be best.
 
     """
     order = sorted(
@@ -38,7 +38,7 @@ def dearest_choice(
         if at == len(order) or worth + _hope(hopes[at], room) <= best_worth:
             return
         item = order[at]
-        for times in range(most_that_fit(bin, room, item, counts[item]), -1, -1):
+        for times in range(item_count_that_fits(bin, room, item, counts[item]), -1, -1):
             chosen.append(times)
             choose(at + 1, bin.without(room, item, times), worth + times * prices[item])
             chosen.pop()
@@ -50,11 +50,13 @@ def dearest_choice(
     return tuple(found)
 
 
-def full_patterns(bin: Bin, counts: Sequence[int], limit: StepBudget) -> list[Counts]:
+def full_bin_patterns(
+    bin: PackingBin, counts: Sequence[int], limit: PackingStepBudget
+) -> list[Counts]:
     """Return every choice out of the counts that fills the bin, so that nothing more goes in.
 
     Raises:
-        StepLimitError: There are too many.
+        PackingStepLimitError: There are too many.
 
     """
     found: list[Counts] = []
@@ -67,7 +69,7 @@ def full_patterns(bin: Bin, counts: Sequence[int], limit: StepBudget) -> list[Co
             if not any(chosen[t] < counts[t] and bin.fits(room, t) for t in range(last)):
                 found.append(tuple(chosen))
             return
-        for times in range(most_that_fit(bin, room, item, counts[item]), -1, -1):
+        for times in range(item_count_that_fits(bin, room, item, counts[item]), -1, -1):
             chosen.append(times)
             choose(item + 1, bin.without(room, item, times))
             chosen.pop()
@@ -76,20 +78,20 @@ def full_patterns(bin: Bin, counts: Sequence[int], limit: StepBudget) -> list[Co
     return found
 
 
-def most_that_fit(bin: Bin, room: Vector, item: int, count: int) -> int:
+def item_count_that_fits(bin: PackingBin, room: Vector, item: int, count: int) -> int:
     """Return how many items of a type go into the room, up to `count`."""
     sizes = zip(bin.sizes[item], room, strict=True)
     return min([count, *(space // size for size, space in sizes if size)])
 
 
-def _share(bin: Bin, item: int) -> float:
+def _share(bin: PackingBin, item: int) -> float:
     """Return the part of the bin that an item takes, summed over all dimensions."""
     sizes = zip(bin.sizes[item], bin.room, strict=True)
     return sum(size / space for size, space in sizes if space) or 1e-9
 
 
 def _hopes(
-    bin: Bin, counts: Sequence[int], prices: Sequence[int], order: Sequence[int]
+    bin: PackingBin, counts: Sequence[int], prices: Sequence[int], order: Sequence[int]
 ) -> list[tuple[int, tuple[_Rate, ...]]]:
     """Return, for each step of the order, the worth and best rates of all items from there on."""
     worth = 0

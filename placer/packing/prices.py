@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from placer.packing.bins import Bin, Counts, PackingProblem
-from placer.packing.knapsack import dearest_choice
-from placer.packing.step_limit import StepBudget
+from placer.packing.bins import Counts, PackingBin, PackingProblem
+from placer.packing.knapsack import most_valuable_item_counts
+from placer.packing.step_limit import PackingStepBudget
 
 NEARLY = 1e-7
 _MAX_PIVOTS = 5_000
@@ -75,7 +75,7 @@ _SCALE = 10**9
 
 
 @dataclass(frozen=True, slots=True)
-class ItemPrices:
+class PackingItemPrices:
     """Whole-number prices.
 
     Attributes:
@@ -113,15 +113,17 @@ class BinPatternUse:
     times: float
 
 
-class PackingProgram:
+class PackingLinearProgram:
     """The linear program of a packing; it remembers the patterns that it has seen."""
 
-    def __init__(self, packing: PackingProblem, limit: StepBudget) -> None:
+    def __init__(self, packing: PackingProblem, limit: PackingStepBudget) -> None:
         self._packing = packing
         self._limit = limit
         self._known: dict[tuple[int | None, Counts], None] = {}
 
-    def best(self, counts: Counts, bins: Sequence[int]) -> tuple[ItemPrices, list[BinPatternUse]]:
+    def best(
+        self, counts: Counts, bins: Sequence[int]
+    ) -> tuple[PackingItemPrices, list[BinPatternUse]]:
         """Return the prices with the best bound for the items, and the patterns behind it.
 
         Args:
@@ -129,7 +131,7 @@ class PackingProgram:
             bins: The bins that are there and still empty, by number.
 
         Raises:
-            StepLimitError: The steps are spent before the end.
+            PackingStepLimitError: The steps are spent before the end.
 
         """
         while True:
@@ -139,15 +141,15 @@ class PackingProgram:
                 int(max(0.0, value) * _SCALE) for value in optimum.values[: len(counts)]
             )
             fullest: dict[int | None, Counts] = {
-                bin: dearest_choice(self._bin(bin), counts, of_item, self._limit)
+                bin: most_valuable_item_counts(self._bin(bin), counts, of_item, self._limit)
                 for bin in (None, *bins)
             }
             new = dict.fromkeys(fullest.items())
             if new.keys() <= self._known.keys():
                 break
             self._known |= new
-        bare = ItemPrices(of_item, 0, ())
-        prices = ItemPrices(
+        bare = PackingItemPrices(of_item, 0, ())
+        prices = PackingItemPrices(
             of_item, bare.worth(fullest[None]), tuple(bare.worth(fullest[i]) for i in bins)
         )
         patterns = [*((None, _alone(i, len(counts))) for i in range(len(counts))), *rows]
@@ -156,7 +158,7 @@ class PackingProgram:
             BinPatternUse(bin, pattern, times) for (bin, pattern), times in uses if times > 0
         ]
 
-    def _bin(self, number: int | None) -> Bin:
+    def _bin(self, number: int | None) -> PackingBin:
         return self._packing.fresh if number is None else self._packing.bins[number]
 
     def _solve(

@@ -6,11 +6,11 @@ _LOOKS_AT_THE_CLOCK = 1_000
 """Steps between two checks of whether the time is over."""
 
 
-class StepLimitError(Exception):
+class PackingStepLimitError(Exception):
     """The steps that were allowed are spent."""
 
 
-class StepBudget:
+class PackingStepBudget:
     """Steps that may still be spent.
 
     Args:
@@ -28,13 +28,13 @@ class StepBudget:
         """Spend steps.
 
         Raises:
-            StepLimitError: Fewer steps than that are left, or the time is over.
+            PackingStepLimitError: Fewer steps than that are left, or the time is over.
 
         """
         self._left -= steps
         if self._left <= self._next_look:
             self._next_look = self._left - _LOOKS_AT_THE_CLOCK
             if self._left < 0 or self._stop():
-                raise StepLimitError
+                raise PackingStepLimitError
         if self._left < 0:
-            raise StepLimitError
+            raise PackingStepLimitError

@@ -13,7 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.linear import LinearProgram
-from placer.plan.market import BinDevices, BinKind, PurchaseProblem, most_in_empty_bin
+from placer.plan.market import (
+    BinDevicesOfOneType,
+    BinKind,
+    PurchaseProblem,
+    max_item_count_in_empty_bin,
+)
 
 SHORT = 50.0
 """An item without a place costs so many times as much as the dearest bin."""
@@ -64,7 +69,7 @@ def scaled_dual_feasible_function(size: int, room: int, k: int) -> int:
     return (k + 1) * size // room * room
 
 
-def solve_aggregate_program(market: PurchaseProblem) -> AggregateProgramDuals:
+def solve_aggregate_lp_for_duals(market: PurchaseProblem) -> AggregateProgramDuals:
     """Solve the aggregate program."""
     program = LinearProgram()
     bins = [
@@ -80,7 +85,9 @@ def solve_aggregate_program(market: PurchaseProblem) -> AggregateProgramDuals:
             program.put(row, program.variable(SHORT * dearest), 1.0)
         for number, kind in enumerate(market.kinds):
             here = [
-                i for i, count in enumerate(counts) if count and most_in_empty_bin(kind, i, count)
+                i
+                for i, count in enumerate(counts)
+                if count and max_item_count_in_empty_bin(kind, i, count)
             ]
             places = {item: program.variable() for item in here}
             for item, place in places.items():
@@ -129,7 +136,7 @@ def _of_function(
 
 
 def _of_devices(
-    which: int, devices: BinDevices, here: list[int], k: int
+    which: int, devices: BinDevicesOfOneType, here: list[int], k: int
 ) -> Iterator[tuple[AggregateProgramRowKey, list[float]]]:
     """Yield what items take of devices: of their number, and of the inside of one device."""
     number = len(devices.rooms)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from placer.packing.bins import Counts, Vector
-from placer.packing.step_limit import StepBudget, StepLimitError
+from placer.packing.step_limit import PackingStepBudget, PackingStepLimitError
 from placer.plan.device_packing import can_devices_hold_items
 from placer.plan.market import BinKind, PurchaseProblem
 from placer.plan.master import BinPattern
@@ -16,13 +16,13 @@ MOST_PATTERNS = 2_000
 _STEPS = 200_000
 
 
-def all_patterns(market: PurchaseProblem) -> list[BinPattern] | None:
+def all_full_bin_patterns(market: PurchaseProblem) -> list[BinPattern] | None:
     """Return every full pattern of every kind in every block, or None if there are too many.
 
     A pattern is full if no further item goes in. Every way to fill a bin is a part of one.
     """
     found: list[BinPattern] = []
-    steps = StepBudget(_STEPS)
+    steps = PackingStepBudget(_STEPS)
     try:
         for block in range(len(market.blocks)):
             for number, kind in enumerate(market.kinds):
@@ -30,12 +30,12 @@ def all_patterns(market: PurchaseProblem) -> list[BinPattern] | None:
                 found += [BinPattern(block, number, np.array(p, np.int64)) for p in patterns]
                 if len(found) > MOST_PATTERNS:
                     return None
-    except StepLimitError:
+    except PackingStepLimitError:
         return None
     return found
 
 
-def _full(kind: BinKind, most: Sequence[int], steps: StepBudget) -> list[Counts]:
+def _full(kind: BinKind, most: Sequence[int], steps: PackingStepBudget) -> list[Counts]:
     found: list[Counts] = []
     chosen: list[int] = [0] * len(most)
 
@@ -72,7 +72,7 @@ def _goes_in(
     most: Sequence[int],
     left: Vector,
     item: int,
-    steps: StepBudget,
+    steps: PackingStepBudget,
 ) -> bool:
     """Return whether one more item goes into a bin that holds some already."""
     size = kind.sizes[item]

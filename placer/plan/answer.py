@@ -5,7 +5,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from placer.plan.market import PurchaseProblem
-from placer.plan.proof import ItemValues
+from placer.plan.proof import IntegerItemValuesForProof
 from placer.plan.witness import ScenarioPlacement
 from placer_models.placement import Unplaced
 
@@ -25,7 +25,7 @@ class OfferPurchase:
 
 
 @dataclass(frozen=True, slots=True)
-class ResourceUse:
+class OfferResourceUse:
     """How much of a resource is in use on the nodes of an offer.
 
     Attributes:
@@ -39,7 +39,7 @@ class ResourceUse:
 
 
 @dataclass(frozen=True, slots=True)
-class BindingResource:
+class OfferBindingResource:
     """What the price of an offer is paid for.
 
     Attributes:
@@ -53,7 +53,7 @@ class BindingResource:
     offer: str
     resource: str | None
     percent: float
-    uses: tuple[ResourceUse, ...]
+    uses: tuple[OfferResourceUse, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +86,10 @@ class PriceBoundProof:
     """
 
     market: PurchaseProblem
-    values: ItemValues
+    values: IntegerItemValuesForProof
     exact: Fraction | None
     by_enumeration: bool
-    by_whole_bins: tuple[ItemValues, ...] = ()
+    by_whole_bins: tuple[IntegerItemValuesForProof, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class PurchasePlan:
     price: Decimal
     bound: Decimal
     mix: tuple[OfferPurchase, ...]
-    binding: tuple[BindingResource, ...]
+    binding: tuple[OfferBindingResource, ...]
     runners_up: tuple[PlanExcludingOffer, ...]
     witnesses: tuple[ScenarioPlacement, ...]
     relaxed: tuple[str, ...]
@@ -140,7 +140,7 @@ class PodsShortOfOffers:
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionChange:
+class SufficientQuestionChange:
     """A change of a question that would do.
 
     Attributes:
@@ -176,12 +176,12 @@ class NoPlanExists:
     unplaced: tuple[Unplaced, ...] = ()
     short: tuple[PodsShortOfOffers, ...] = ()
     ended: tuple[tuple[str, int], ...] = ()
-    mends: tuple[QuestionChange, ...] = ()
+    mends: tuple[SufficientQuestionChange, ...] = ()
     looked_for: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class NoPlanFound:
+class NoPlanFoundInTime:
     """No plan was found, and none was proven to be impossible.
 
     Attributes:
@@ -197,7 +197,7 @@ class NoPlanFound:
     scenario: str = ""
     unplaced: tuple[Unplaced, ...] = ()
     pods: int = 0
-    mends: tuple[QuestionChange, ...] = ()
+    mends: tuple[SufficientQuestionChange, ...] = ()
 
 
-PlanAnswer = PurchasePlan | NoPlanExists | NoPlanFound
+PlanAnswer = PurchasePlan | NoPlanExists | NoPlanFoundInTime

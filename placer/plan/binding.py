@@ -4,8 +4,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from placer.plan.aggregate import AggregateProgramDuals, AggregateProgramRowKey
-from placer.plan.answer import BindingResource, ResourceUse
-from placer.plan.market import BinDevices, BinKind
+from placer.plan.answer import OfferBindingResource, OfferResourceUse
+from placer.plan.market import BinDevicesOfOneType, BinKind
 from placer.plan.numa_rooms import NUMA_NODES
 from placer.plan.relax import QuestionAsPacking
 from placer_models.device import GPU
@@ -20,14 +20,14 @@ _WORDS = {
 """Rules that count one thing, and what people call it."""
 
 
-def resource_word(dimension: Dimension) -> str:
+def dimension_word(dimension: Dimension) -> str:
     """Return what people call a dimension."""
     if dimension.rule == "hugepages":
         return f"hugepages of {dimension.page_bytes >> 20}Mi"
     return _WORDS.get(dimension.rule) or dimension.subject or dimension.rule
 
 
-def device_word(kind: str) -> str:
+def device_type_word(kind: str) -> str:
     """Return what people call devices of a type."""
     if kind == NUMA_NODES:
         return "room on NUMA nodes"
@@ -41,7 +41,7 @@ def binding_resource_on_offer(
     name: str,
     count: int,
     items: Counter[int],
-) -> BindingResource:
+) -> OfferBindingResource:
     """Return what binds on the nodes of an offer.
 
     Args:
@@ -62,20 +62,20 @@ def binding_resource_on_offer(
     total = sum(rents.values())
     if total:
         word = max(rents, key=lambda one: rents[one])
-        return BindingResource(name, word, 100 * rents[word] / total, uses)
+        return OfferBindingResource(name, word, 100 * rents[word] / total, uses)
     fullest = max(uses, key=lambda use: use.percent, default=None)
-    return BindingResource(name, fullest.resource if fullest else None, 0.0, uses)
+    return OfferBindingResource(name, fullest.resource if fullest else None, 0.0, uses)
 
 
 def _word(relaxed: QuestionAsPacking, subject: AggregateProgramRowKey) -> str:
     if subject.devices is not None:
-        return device_word(relaxed.devices[subject.devices])
-    return resource_word(relaxed.resources[subject.number])
+        return device_type_word(relaxed.devices[subject.devices])
+    return dimension_word(relaxed.resources[subject.number])
 
 
 def _uses(
     relaxed: QuestionAsPacking, kind: BinKind, count: int, items: Counter[int]
-) -> Iterator[ResourceUse]:
+) -> Iterator[OfferResourceUse]:
     for number, dimension in enumerate(relaxed.resources):
         taken = sum(n * size[number] for i, n in items.items() if (size := kind.sizes[i]))
         asked = any(
@@ -85,7 +85,9 @@ def _uses(
             if item not in relaxed.lost
         )
         if asked and kind.room[number]:
-            yield ResourceUse(resource_word(dimension), 100 * taken / (count * kind.room[number]))
+            yield OfferResourceUse(
+                dimension_word(dimension), 100 * taken / (count * kind.room[number])
+            )
     for word, devices in zip(relaxed.devices, kind.devices, strict=True):
         if devices.rooms:
             total = [sum(column) for column in zip(*devices.rooms, strict=True)]
@@ -94,10 +96,10 @@ def _uses(
                 for q, has in enumerate(total)
                 if has
             ]
-            yield ResourceUse(device_word(word), 100 * max(parts, default=0.0))
+            yield OfferResourceUse(device_type_word(word), 100 * max(parts, default=0.0))
 
 
-def _taken(devices: BinDevices, quantity: int, items: Counter[int], whole: float) -> float:
+def _taken(devices: BinDevicesOfOneType, quantity: int, items: Counter[int], whole: float) -> float:
     """Return how much of a quantity of devices items take, where a device has ``whole``."""
     return sum(
         number * devices.asks[item].whole * whole

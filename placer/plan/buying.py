@@ -7,14 +7,14 @@ from fractions import Fraction
 import numpy as np
 
 from placer.plan.aggregate import AggregateProgramDuals
-from placer.plan.all_patterns import all_patterns
+from placer.plan.all_patterns import all_full_bin_patterns
 from placer.plan.clock import PlanClock
-from placer.plan.column_generation import ColumnGeneration
+from placer.plan.column_generation import PurchaseColumnGeneration
 from placer.plan.market import PurchaseProblem
-from placer.plan.master import BinPattern, MasterSolution
-from placer.plan.proof import ItemValues, rounded_up_to_price
-from placer.plan.rounding import BinPurchasePlan, SolutionRounding
-from placer.plan.whole import solve_integer_master
+from placer.plan.master import BinPattern, PurchaseMasterSolution
+from placer.plan.proof import IntegerItemValuesForProof, rounded_up_to_price
+from placer.plan.rounding import BinPurchasePlan, PurchaseSolutionRounding
+from placer.plan.whole import solve_integer_purchase_master
 from placer.plan.whole_bins import price_bound_by_whole_bins
 
 _PROVING = 0.72
@@ -69,13 +69,13 @@ class PurchaseSolution:
     plan: BinPurchasePlan | None
     bound: int | None
     exact: Fraction | None
-    values: ItemValues
+    values: IntegerItemValuesForProof
     by_enumeration: bool
-    solution: MasterSolution
+    solution: PurchaseMasterSolution
     start: AggregateProgramDuals
     by_sums: bool
     runners_up: tuple[BinPlanExcludingOffer, ...] = ()
-    by_whole_bins: tuple[ItemValues, ...] = ()
+    by_whole_bins: tuple[IntegerItemValuesForProof, ...] = ()
 
 
 @dataclass(slots=True)
@@ -103,7 +103,7 @@ class PurchaseSolver:
         """Return the best plan and the bound."""
         started = self.clock.now()
         market = self.market
-        generation = ColumnGeneration(
+        generation = PurchaseColumnGeneration(
             market,
             self.clock,
             started + _PROVING * self.time,
@@ -122,7 +122,7 @@ class PurchaseSolver:
         def over() -> bool:
             return self.stop() or self.clock.now() >= started + self.time
 
-        rounding = SolutionRounding(market, generation.master, generation.filler, over=over)
+        rounding = PurchaseSolutionRounding(market, generation.master, generation.filler, over=over)
         plan = rounding.best(certificate.solution, _TRIES, self.seed) if exact is not None else None
         complete, by_enumeration, by_whole_bins = None, False, False
         if bound is not None and plan is not None and plan.price > bound and not over():
@@ -131,12 +131,12 @@ class PurchaseSolver:
             if whole > bound:
                 bound, by_whole_bins = rounded_up_to_price(Fraction(whole), steps), True
         if bound is not None and (plan is None or plan.price > bound):
-            complete = all_patterns(market)
+            complete = all_full_bin_patterns(market)
             few = plan is not None and max(map(len, plan.fillings), default=0) <= _FEW_BINS
             if (few or complete is not None) and not self.stop():
                 left = self.time - (self.clock.now() - started)
                 patterns = complete or self._more_patterns(generation, certificate.solution)
-                answer = solve_integer_master(
+                answer = solve_integer_purchase_master(
                     market, patterns, self.clock, 0.6 * left, self.threads, plan
                 )
                 if answer.plan is not None and (plan is None or answer.plan.price < plan.price):
@@ -160,7 +160,7 @@ class PurchaseSolver:
         )
 
     def _more_patterns(
-        self, generation: ColumnGeneration, solution: MasterSolution
+        self, generation: PurchaseColumnGeneration, solution: PurchaseMasterSolution
     ) -> list[BinPattern]:
         """Return the known patterns and more: whole bins need others than parts of bins do."""
         rng = np.random.default_rng(self.seed)
@@ -179,7 +179,7 @@ class PurchaseSolver:
     def _runners_up(
         self,
         plan: BinPurchasePlan,
-        generation: ColumnGeneration,
+        generation: PurchaseColumnGeneration,
         complete: Sequence[BinPattern] | None,
         over: Callable[[], bool],
     ) -> tuple[BinPlanExcludingOffer, ...]:
@@ -194,12 +194,12 @@ class PurchaseSolver:
             if over():
                 break
             barred = frozenset({kind})
-            rounding = SolutionRounding(
+            rounding = PurchaseSolutionRounding(
                 self.market, generation.master, generation.filler, barred, over
             )
             other = rounding.best(generation.master.without(kind), 2, self.seed)
             if complete is not None and not self.stop():
-                whole = solve_integer_master(
+                whole = solve_integer_purchase_master(
                     self.market, complete, self.clock, 1.0, self.threads, other, barred
                 )
                 other = whole.plan or other

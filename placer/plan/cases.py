@@ -8,7 +8,7 @@ from placer.plan.losses import instance_after_loss, losses_of_single_nodes
 from placer.plan.question import FailureTolerance, PlanQuestion, PlanScenario, gangs_of_scenario
 from placer_models.cluster import Instance
 from placer_models.pod import Gang
-from placer_models.whatif.language import apply_all
+from placer_models.whatif.language import instance_with_all_changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def plan_cases_of(question: PlanQuestion) -> tuple[ScenarioUnderLoss, ...]:
     """Return the cases of a question; what is bought has to do for each.
 
     Raises:
-        ChangeError: A change of a scenario has nothing to change.
+        WhatIfChangeError: A change of a scenario has nothing to change.
 
     """
     return tuple(case for one in question.scenarios for case in _cases(question, one))
@@ -70,12 +70,12 @@ def instance_with_scenario_changes(question: PlanQuestion, scenario: PlanScenari
     """Return the instance of a scenario, before anything is scaled.
 
     Raises:
-        ChangeError: A change has nothing to change.
+        WhatIfChangeError: A change has nothing to change.
 
     """
     if not scenario.changes:
         return question.instance
-    return apply_all(scenario.changes, question.instance)
+    return instance_with_all_changes(scenario.changes, question.instance)
 
 
 def _cases(question: PlanQuestion, scenario: PlanScenario) -> Iterator[ScenarioUnderLoss]:
@@ -124,7 +124,7 @@ def _losses(
         yield " + ".join(some), there, barred, None
 
 
-def domains_in(question: PlanQuestion, key: str) -> tuple[str, ...]:
+def domains_with_nodes_or_offers(question: PlanQuestion, key: str) -> tuple[str, ...]:
     """Return the domains in which nodes are, or may be bought."""
     nodes = (*question.instance.nodes, *(offer.node for offer in question.offers))
     return tuple(sorted({found for node in nodes if (found := node.topology_domain(key))}))

@@ -17,7 +17,7 @@ class PlanClock(Protocol):
         """Return the seconds until then; None: seconds are not what is counted."""
 
 
-class WallClock:
+class PlanWallClock:
     """Wall time."""
 
     def now(self) -> float:
@@ -32,7 +32,7 @@ class WallClock:
         return max(0.01, until - monotonic())
 
 
-class WorkClock:
+class PlanWorkClock:
     """Deterministic work, in CP-SAT's deterministic seconds, more or less."""
 
     def __init__(self) -> None:

@@ -13,20 +13,24 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from placer.plan.aggregate import AggregateProgramDuals, solve_aggregate_program
+from placer.plan.aggregate import AggregateProgramDuals, solve_aggregate_lp_for_duals
 from placer.plan.arrays import FloatArray
 from placer.plan.clock import PlanClock
-from placer.plan.filler import Filler
+from placer.plan.filler import BinFiller
 from placer.plan.market import BinKind, PurchaseProblem
 from placer.plan.master import (
     BinPattern,
-    MasterProblem,
-    MasterSolution,
+    PurchaseMasterProblem,
+    PurchaseMasterSolution,
     dominating_item_pairs,
     item_room_dominance,
 )
-from placer.plan.pricing import DearestFillings, PricingProblem
-from placer.plan.proof import ItemValues, PriceBound, price_bound_of
+from placer.plan.pricing import DearestFillingsResult, PricingProblem
+from placer.plan.proof import (
+    IntegerItemValuesForProof,
+    PlanPriceLowerBound,
+    price_bound_from_item_values,
+)
 
 CLOSE = 1e-3
 """Bound and master problem this close, relatively: more patterns would change little."""
@@ -59,7 +63,7 @@ _SETTLED = 5e-5
 
 
 @dataclass(slots=True)
-class PlanCertificate:
+class PurchaseColumnGenerationResult:
     """What is known about the cheapest plan.
 
     Attributes:
@@ -70,9 +74,9 @@ class PlanCertificate:
 
     """
 
-    bound: PriceBound
-    values: ItemValues
-    solution: MasterSolution
+    bound: PlanPriceLowerBound
+    values: IntegerItemValuesForProof
+    solution: PurchaseMasterSolution
     by_sums: bool = False
 
 
@@ -101,7 +105,7 @@ def _alike_kinds(kinds: Sequence[BinKind], most: Sequence[Sequence[int]]) -> lis
 
 
 @dataclass(slots=True)
-class ColumnGeneration:
+class PurchaseColumnGeneration:
     """Adds patterns until bound and master problem are close, or the time is over.
 
     Attributes:
@@ -123,24 +127,24 @@ class ColumnGeneration:
     end: float
     threads: int = 2
     stop: Callable[[], bool] = lambda: False
-    on_bound: Callable[[PriceBound], None] = lambda bound: None
+    on_bound: Callable[[PlanPriceLowerBound], None] = lambda bound: None
     seed: int = 0
-    master: MasterProblem = field(init=False)
-    filler: Filler = field(init=False)
+    master: PurchaseMasterProblem = field(init=False)
+    filler: BinFiller = field(init=False)
     start: AggregateProgramDuals = field(init=False)
-    proofs: list[ItemValues] = field(init=False, default_factory=list)
+    proofs: list[IntegerItemValuesForProof] = field(init=False, default_factory=list)
     _alike: list[list[_Alike]] = field(init=False)
     _rng: np.random.Generator = field(init=False)
     _scale: int = field(init=False)
-    _best: tuple[PriceBound, ItemValues] = field(init=False)
+    _best: tuple[PlanPriceLowerBound, IntegerItemValuesForProof] = field(init=False)
     _centre: FloatArray = field(init=False)
     _over: NDArray[np.bool_] = field(init=False)
 
     def __post_init__(self) -> None:
         market = self.market
         self._rng = np.random.default_rng(self.seed)
-        self.master = MasterProblem(market)
-        self.filler = Filler(market.kinds, self.end - self.clock.now())
+        self.master = PurchaseMasterProblem(market)
+        self.filler = BinFiller(market.kinds, self.end - self.clock.now())
         most = [
             [market.most_of(kind, b) for kind in market.kinds] for b in range(len(market.blocks))
         ]
@@ -161,22 +165,25 @@ class ColumnGeneration:
     def _late(self) -> bool:
         return self.stop() or self.clock.now() >= self.deadline
 
-    def run(self) -> PlanCertificate:
+    def run(self) -> PurchaseColumnGenerationResult:
         """Return what was proven, and the last solution."""
         with ThreadPoolExecutor(self.threads) as pool:
-            self.start = solve_aggregate_program(self.market)
+            self.start = solve_aggregate_lp_for_duals(self.market)
             self._centre = self.start.values
             self._begin_greedily()
-            self._best = PriceBound(Fraction(0), Fraction(0)), ItemValues((), ())
+            self._best = (
+                PlanPriceLowerBound(Fraction(0), Fraction(0)),
+                IntegerItemValuesForProof((), ()),
+            )
             solution = self.master.solve()
             self._prove(self._centre, solution, pool)
             solution = self._improve(pool)
         self.master.end_exchanges()
         solution = self._settle(solution)
         by_sums = any(alike.pricer.by_sums for of_block in self._alike for alike in of_block)
-        return PlanCertificate(*self._best, solution, by_sums)
+        return PurchaseColumnGenerationResult(*self._best, solution, by_sums)
 
-    def prove(self, solution: MasterSolution, deadline: float) -> ItemValues:
+    def prove(self, solution: PurchaseMasterSolution, deadline: float) -> IntegerItemValuesForProof:
         """Return the values of a solution with what bins are worth by them; add patterns."""
         self.deadline = deadline
         with ThreadPoolExecutor(self.threads) as pool:
@@ -209,7 +216,7 @@ class ColumnGeneration:
                 left = left - times * pattern
                 used[int(kind[best])] += times
 
-    def _improve(self, pool: ThreadPoolExecutor) -> MasterSolution:
+    def _improve(self, pool: ThreadPoolExecutor) -> PurchaseMasterSolution:
         rounds = 0
         while True:
             solution = self.master.solve()
@@ -229,7 +236,7 @@ class ColumnGeneration:
             if not new:
                 return solution
 
-    def _settle(self, solution: MasterSolution) -> MasterSolution:
+    def _settle(self, solution: PurchaseMasterSolution) -> PurchaseMasterSolution:
         """Return a solution without exchanges, after a few more patterns."""
         before = solution.price
         while True:
@@ -241,7 +248,7 @@ class ColumnGeneration:
                 break
         return solution
 
-    def _exchanged(self, solution: MasterSolution) -> int:
+    def _exchanged(self, solution: PurchaseMasterSolution) -> int:
         """Add what exchanges made of the patterns in use: each item as the best it has room for."""
         new = 0
         best = [np.where(self._over, v, -1.0).argmax(axis=1) for v in solution.values]
@@ -258,7 +265,7 @@ class ColumnGeneration:
                 new += self.master.add(BinPattern(pattern.block, pattern.kind, counts))
         return new
 
-    def _is_close(self, solution: MasterSolution) -> bool:
+    def _is_close(self, solution: PurchaseMasterSolution) -> bool:
         price = self._best[0].price
         # Without any bound there is no plan: nothing can be closer.
         return price is None or solution.price - float(price) <= CLOSE * solution.price
@@ -278,7 +285,7 @@ class ColumnGeneration:
             tuple(int(value * self._scale) for value in of_block) for of_block in values.tolist()
         )
 
-    def _fill(self, values: FloatArray, solution: MasterSolution) -> int:
+    def _fill(self, values: FloatArray, solution: PurchaseMasterSolution) -> int:
         """Add patterns of greedy fillings that are worth more than their bins; count them."""
         new = 0
         self.clock.count(_FILL_WORK)
@@ -307,7 +314,7 @@ class ColumnGeneration:
     def _prove(
         self,
         values: FloatArray,
-        solution: MasterSolution,
+        solution: PurchaseMasterSolution,
         pool: ThreadPoolExecutor,
     ) -> int:
         """Price all kinds, keep the bound if it is better, add patterns; count the new ones."""
@@ -326,7 +333,7 @@ class ColumnGeneration:
             if any(sum(fullest[k]) > kinds[k].price * self._scale for k in alike.kinds)
         ]
 
-        def solve(job: tuple[int, _Alike]) -> DearestFillings | None:
+        def solve(job: tuple[int, _Alike]) -> DearestFillingsResult | None:
             block, alike = job
             # Whoever comes after the end has no time left, and the quick bounds hold.
             if self._late:
@@ -346,7 +353,7 @@ class ColumnGeneration:
                     counts = np.array(filling, np.int64)
                     if float(counts @ solution.values[block]) > rent * (1 + _TINY) + _TINY:
                         new += self._add_found(block, kind, counts)
-        self._keep(values, ItemValues(whole, tuple(map(tuple, fullest))))
+        self._keep(values, IntegerItemValuesForProof(whole, tuple(map(tuple, fullest))))
         return new
 
     def _add_found(self, block: int, kind: int, counts: NDArray[np.int64]) -> int:
@@ -355,10 +362,10 @@ class ColumnGeneration:
             counts = self.filler.completed(kind, counts, np.zeros(self.market.items), counts)
         return int(counts.any() and self.master.add(BinPattern(block, kind, counts)))
 
-    def _keep(self, values: FloatArray, whole: ItemValues) -> None:
+    def _keep(self, values: FloatArray, whole: IntegerItemValuesForProof) -> None:
         """Keep values as the best ones if their bound is."""
         self.proofs.append(whole)
-        bound = price_bound_of(self.market, whole)
+        bound = price_bound_from_item_values(self.market, whole)
         best = self._best[0].price
         is_first = not self._best[1].of_item
         if is_first or bound.price is None or (best is not None and bound.price > best):

@@ -15,7 +15,7 @@ from placer.plan.filling import SMALL, Pass
 
 
 def fill_bins_compiled(tables: BinKindArrays, kind: IntArray, passes: Sequence[Pass]) -> IntArray:
-    """Return what bins hold, as `filled_bins` does; other threads go on meanwhile."""
+    """Return what bins hold, as `fill_bins_in_passes` does; other threads go on meanwhile."""
     counts = np.zeros((len(kind), tables.may.shape[1]), np.int64)
     left, rooms, free = tables.room[kind], tables.rooms[:, kind], tables.free[:, kind]
     for order, most in passes:

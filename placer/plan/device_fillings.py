@@ -4,13 +4,15 @@ from collections import Counter
 from functools import lru_cache
 
 from placer.packing.bins import Counts, Vector
-from placer.plan.market import BinDevices
+from placer.plan.market import BinDevicesOfOneType
 
 MOST_FILLINGS = 4_000
 """With more fillings than this for one device, devices are counted by their sums alone."""
 
 
-def full_device_fillings(devices: BinDevices) -> list[tuple[int, tuple[Counts, ...]]] | None:
+def ways_to_fill_devices_with_shares(
+    devices: BinDevicesOfOneType,
+) -> list[tuple[int, tuple[Counts, ...]]] | None:
     """Return (how many devices, their fillings) for each kind of device that takes shares.
 
     None stands for too many fillings. Devices that are free come first.
@@ -19,7 +21,7 @@ def full_device_fillings(devices: BinDevices) -> list[tuple[int, tuple[Counts, .
         return []
     found = []
     for room, count in Counter(devices.rooms).items():
-        fillings = full_fillings(room, devices.sizes, MOST_FILLINGS)
+        fillings = full_fillings_of_device(room, devices.sizes, MOST_FILLINGS)
         if fillings is None:
             return None
         found.append((count, fillings))
@@ -27,7 +29,9 @@ def full_device_fillings(devices: BinDevices) -> list[tuple[int, tuple[Counts, .
 
 
 @lru_cache(maxsize=64)
-def full_fillings(room: Vector, sizes: tuple[Vector, ...], most: int) -> tuple[Counts, ...] | None:
+def full_fillings_of_device(
+    room: Vector, sizes: tuple[Vector, ...], most: int
+) -> tuple[Counts, ...] | None:
     """Return every full filling of a device, or None if there are more than ``most``."""
     found: list[Counts] = []
     # Tried is bounded, too: there may be many fillings on the way to few that are full.

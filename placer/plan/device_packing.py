@@ -3,11 +3,11 @@
 from collections.abc import Callable, Sequence
 
 from placer.packing.bins import Vector
-from placer.plan.market import BinDevices, BinKind
+from placer.plan.market import BinDevicesOfOneType, BinKind
 
 
 def can_devices_hold_items(
-    devices: BinDevices, counts: Sequence[int], spend: Callable[[], None] = lambda: None
+    devices: BinDevicesOfOneType, counts: Sequence[int], spend: Callable[[], None] = lambda: None
 ) -> bool:
     """Return whether the devices give all items what they ask, each share of another device.
 
@@ -49,7 +49,7 @@ def item_order_filling_devices(
 
 
 def _packed(
-    devices: BinDevices, counts: Sequence[int], spend: Callable[[], None]
+    devices: BinDevicesOfOneType, counts: Sequence[int], spend: Callable[[], None]
 ) -> list[tuple[int, tuple[int, ...]]] | None:
     """Return the devices of each item that asks for shares, or None if there is no way."""
     wholes = sum(n * ask.whole for n, ask in zip(counts, devices.asks, strict=True))

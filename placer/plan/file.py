@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 
-from placer.plan.cases import domains_in, instance_with_scenario_changes
+from placer.plan.cases import domains_with_nodes_or_offers, instance_with_scenario_changes
 from placer.plan.offers_like import (
     existing_node_names,
     machine_offers_and_faults,
@@ -18,15 +18,15 @@ from placer.plan.question import (
     NodeOffer,
     PlanQuestion,
     PlanScenario,
-    further_gangs,
     pod_and_gang_names_in_use,
+    renamed_copies_of_gangs,
 )
-from placer.plan.readable import is_consequential_fault, without_wrong_fields
+from placer.plan.readable import may_be_fault_of_left_out_fields, plan_without_wrong_fields
 from placer.plan.scenario_words import ScenarioChangeReader, read_price
 from placer.plan.schema import (
-    DemandGangPart,
-    DemandPart,
     OfferPart,
+    PlanDemandGangPart,
+    PlanDemandPart,
     PlanFile,
     ScenarioPart,
     SurvivePart,
@@ -34,17 +34,22 @@ from placer.plan.schema import (
 from placer_models.cluster import Instance
 from placer_models.defaults import NO_DEFAULTS
 from placer_models.files.documents import DocumentInFile
-from placer_models.files.errors import InputError, in_quotes, near_or_first_names
-from placer_models.files.faults import DocumentLocation, Faults
-from placer_models.files.tree import tree_to_json
+from placer_models.files.errors import InputError
+from placer_models.files.faults import DocumentLocation, FileFaults
+from placer_models.files.tree import document_tree_to_plain_values
 from placer_models.files.validate import note_schema_faults, read_by_schema
-from placer_models.instance.build import ExtraInstanceParts, WaitingPodAndGangParts, build_instance
+from placer_models.instance.build import (
+    InstancePartsOfOtherDocuments,
+    WaitingPodAndGangParts,
+    build_instance_from_placer_files,
+)
 from placer_models.instance.hosts import expand_hosts
 from placer_models.instance.nodes import MachineFinder
-from placer_models.instance.schema import GangPart, PodPart
+from placer_models.instance.schema import GangPart, WaitingPodPart
+from placer_models.message_text import in_quotes, near_or_first_names_text
 from placer_models.placement import pod_or_gang_title
 from placer_models.pod import Gang, Pod, PodSpec, without_replica_number
-from placer_models.whatif.change import ChangeError
+from placer_models.whatif.change import WhatIfChangeError
 
 _FACTOR = re.compile(r"[0-9]{1,6}(?:\.[0-9]{1,6})?")
 _OF_A_DEMAND = frozenset({"demand", "scenarios", "survive", "headroom"})
@@ -78,14 +83,14 @@ def read_question(
         ValueError: A name of ``more`` means nothing.
 
     """
-    faults = Faults([plan, *documents])
+    faults = FileFaults([plan, *documents])
     if wrong := note_schema_faults(PlanFile, DocumentLocation(plan, faults)):
         # What is wrong with the rest is told as well, where it does not follow from this.
-        others = Faults([plan, *documents])
-        rest = DocumentLocation(without_wrong_fields(plan, wrong), others)
+        others = FileFaults([plan, *documents])
+        rest = DocumentLocation(plan_without_wrong_fields(plan, wrong), others)
         with suppress(InputError, ValueError):
             _read(rest, documents, find_machine, cluster, more)
-        others.hand_over(faults, lambda at: not is_consequential_fault(at, wrong))
+        others.hand_over(faults, lambda at: not may_be_fault_of_left_out_fields(at, wrong))
         raise faults.all_of_them() or AssertionError("what differs from the schema has a fault")
     try:
         return _read(DocumentLocation(plan, faults), documents, find_machine, cluster, more)
@@ -147,8 +152,8 @@ def _read(
     instance, broken = None, None
     of_machine, unlike = machine_offers_and_faults(offers, existing_node_names(documents, cluster))
     try:
-        beside = ExtraInstanceParts(tuple(of_machine), (waiting, spare), faults)
-        instance = build_instance(documents, find_machine, beside=beside)
+        beside = InstancePartsOfOtherDocuments(tuple(of_machine), (waiting, spare), faults)
+        instance = build_instance_from_placer_files(documents, find_machine, beside=beside)
     except InputError as error:
         broken = error
     # What is wrong with the rest is told as well.
@@ -205,13 +210,13 @@ def _read(
     return question
 
 
-def _spare(parts: Sequence[PodPart]) -> tuple[PodPart, ...]:
+def _spare(parts: Sequence[WaitingPodPart]) -> tuple[WaitingPodPart, ...]:
     """Return the pods of headroom under names that no pod of the demand has."""
     return tuple(part.model_copy(update={"name": f"{part.name}{SPARE}"}) for part in parts)
 
 
 def _without_headroom(
-    instance: Instance, parts: Sequence[PodPart]
+    instance: Instance, parts: Sequence[WaitingPodPart]
 ) -> tuple[Instance, tuple[Gang, ...]]:
     """Return the instance without the pods of the headroom, and these."""
     names = {(part.namespace, f"{part.name}{SPARE}") for part in parts}
@@ -244,7 +249,7 @@ def _check_domain(question: PlanQuestion, place: DocumentLocation) -> None:
     survive = question.survive
     if survive is None or not survive.domain:
         return
-    domains = domains_in(question, survive.domain)
+    domains = domains_with_nodes_or_offers(question, survive.domain)
     if not domains:
         place.at("domain").fault(
             f"no node and no offer has the label or the level {in_quotes(survive.domain)}"
@@ -264,7 +269,7 @@ def _check_changes(question: PlanQuestion, place: DocumentLocation) -> None:
     for i, scenario in enumerate(question.scenarios):
         try:
             instance_with_scenario_changes(question, scenario)
-        except ChangeError as error:
+        except WhatIfChangeError as error:
             place.at(i, "changes").fault(str(error))
 
 
@@ -282,7 +287,7 @@ def with_more_pods(instance: Instance, more: Sequence[tuple[str, int]]) -> Insta
     gangs = list(instance.gangs)
     taken = pod_and_gang_names_in_use(instance)
     for name, count in more:
-        gangs += further_gangs([_gang_named(instance, name)] * count, taken)
+        gangs += renamed_copies_of_gangs([_gang_named(instance, name)] * count, taken)
     return replace(instance, gangs=tuple(gangs))
 
 
@@ -322,7 +327,7 @@ def _gang_named(instance: Instance, name: str) -> Gang:
         if one
     ]
     raise ValueError(
-        f"no pod or gang is called {in_quotes(name)}{near_or_first_names(name, titles)}"
+        f"no pod or gang is called {in_quotes(name)}{near_or_first_names_text(name, titles)}"
     )
 
 
@@ -413,7 +418,7 @@ def _check_names(
 
 
 def _names(
-    demand: DemandPart, documents: Sequence[DocumentInFile], cluster: Instance | None
+    demand: PlanDemandPart, documents: Sequence[DocumentInFile], cluster: Instance | None
 ) -> dict[Key, None]:
     """Return namespace and name of all pods and gangs that are asked for.
 
@@ -426,14 +431,14 @@ def _names(
     for document in documents:
         for field in ("pods", "gangs"):
             tree = document.tree.entries.get(field)
-            written = tree_to_json(tree.node) if tree else None
+            written = document_tree_to_plain_values(tree.node) if tree else None
             for part in written if isinstance(written, list) else ():
                 if isinstance(part, dict):
                     found.append((str(part.get("namespace", "default")), str(part.get("name"))))
     return dict.fromkeys(found)
 
 
-def _copies(part: DemandGangPart) -> Iterator[GangPart]:
+def _copies(part: PlanDemandGangPart) -> Iterator[GangPart]:
     """Yield the gang as often as there are replicas; members are named by their gang then."""
     if part.replicas is None:
         yield part

@@ -6,11 +6,11 @@ from contextlib import suppress
 import numpy as np
 
 from placer.compiled import compiled_or_plain
-from placer.packing.step_limit import StepBudget, StepLimitError
+from placer.packing.step_limit import PackingStepBudget, PackingStepLimitError
 from placer.plan.arrays import FloatArray, IntArray
 from placer.plan.bin_tables import BinKindArrays, bin_kind_arrays_of
 from placer.plan.device_packing import item_order_filling_devices
-from placer.plan.filling import SMALL, Pass, filled_bins
+from placer.plan.filling import SMALL, Pass, fill_bins_in_passes
 from placer.plan.market import BinKind
 
 _AGAIN = 4
@@ -20,7 +20,7 @@ _STEPS = 5_000
 """So many steps are taken to find devices for the items of a bin where best fit finds none."""
 
 _Fill = Callable[[BinKindArrays, IntArray, Sequence[Pass]], IntArray]
-"""`filling.filled_bins`, or what gives the same."""
+"""`filling.fill_bins_in_passes`, or what gives the same."""
 
 _COMPILED = "placer.plan.compiled_filling"
 
@@ -29,15 +29,15 @@ _WORTH_COMPILING = 4.0
 some seconds, later ones a third of a second."""
 
 
-def pick_fill_function(left: float) -> _Fill:
+def pick_bin_fill_function(left: float) -> _Fill:
     """Return the compiled loop if `placer[fast]` is there and so much time makes it worth."""
-    plain: _Fill = filled_bins
+    plain: _Fill = fill_bins_in_passes
     return compiled_or_plain(
         plain, _COMPILED, "fill_bins_compiled", is_worth_loading=left >= _WORTH_COMPILING
     )
 
 
-class Filler:
+class BinFiller:
     """Fills bins of the kinds of a market."""
 
     def __init__(self, kinds: Sequence[BinKind], left: float = 0.0) -> None:
@@ -49,7 +49,7 @@ class Filler:
 
         """
         self._tables = bin_kind_arrays_of(kinds)
-        self._filled = pick_fill_function(left)
+        self._filled = pick_bin_fill_function(left)
         self._parts = self._relative_sizes()
         self._kinds = kinds
         self._hardnesses: dict[int, FloatArray] = {}
@@ -130,8 +130,8 @@ class Filler:
         if key not in self._orders:
             order = None
             if not self._by_hardness(kind, counts):
-                with suppress(StepLimitError):
-                    steps = StepBudget(_STEPS)
+                with suppress(PackingStepLimitError):
+                    steps = PackingStepBudget(_STEPS)
                     order = item_order_filling_devices(
                         self._kinds[kind], counts.tolist(), steps.spend
                     )

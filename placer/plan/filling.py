@@ -77,7 +77,7 @@ class _Asks:
     shares: list[tuple[IntArray, IntArray]]
 
 
-def filled_bins(tables: BinKindArrays, kind: IntArray, passes: Sequence[Pass]) -> IntArray:
+def fill_bins_in_passes(tables: BinKindArrays, kind: IntArray, passes: Sequence[Pass]) -> IntArray:
     """Return what bins hold that were filled in passes, each in its order.
 
     Args:

@@ -12,20 +12,20 @@ from time import monotonic
 from placer.greedy.node_table import GreedyNodeTable
 from placer.judge.breaches import breaches
 from placer.plan.fit_answer import FitCount, NodesWithSameFitBlocker
-from placer.plan.market import most_in_empty_bin
-from placer.plan.relax import bin_kind_of
+from placer.plan.market import max_item_count_in_empty_bin
+from placer.plan.relax import bin_kind_of_node
 from placer.search.baseline import StartingAccounts, starting_accounts_of
-from placer.search.budget import Budget
+from placer.search.budget import SolveBudget
 from placer.search.judged import RejectedPlacement, realise_and_judge
 from placer.search.options import Engine, SolveOptions
 from placer.search.reasons.stages import nodes_at_occupancy_stages
-from placer.search.reasons.text import text_of_blocker
+from placer.search.reasons.text import blocker_text
 from placer.search.solver import solve
 from placer.state.batch import build_problem
 from placer.state.out_of_time import OutOfTimeError
 from placer.state.requirements import PodRequirements
 from placer_models.cluster import Instance, Node, RunningPod
-from placer_models.illegal_running import with_running_as_counted
+from placer_models.illegal_running import with_running_pods_counted_as_legal
 from placer_models.kubernetes.names import INSTANCE_TYPES
 from placer_models.placement import (
     Infeasible,
@@ -38,7 +38,11 @@ from placer_models.placement import (
 from placer_models.pod import Gang, Pod
 from placer_models.problem.problem import Choice, Choices, Problem
 from placer_models.reasons import Blocker
-from placer_models.relations import asks_something_of_newcomers, looks_at_others, term_matches_pod
+from placer_models.relations import (
+    asks_something_of_newcomers,
+    asks_something_of_other_pods,
+    term_matches_pod,
+)
 
 MOST_ON_A_NODE = 10_000
 """More pods than this on a node are a shape that takes nothing of what nodes have."""
@@ -145,7 +149,7 @@ def count_fitting_pods(task: FitCountTask) -> FitCount:
 
 def _without_waiting(task: FitCountTask) -> Instance:
     """Return the instance with nobody who waits, and excluded nodes closed to new pods."""
-    instance = with_running_as_counted(task.instance)
+    instance = with_running_pods_counted_as_legal(task.instance)
     busy = {one.placement.node for one in instance.running}
     nodes = tuple(
         replace(node, cordoned=True) if node.name in task.excluded else node
@@ -157,7 +161,7 @@ def _without_waiting(task: FitCountTask) -> Instance:
 
 def _is_for_itself(instance: Instance, pod: Pod) -> bool:
     """Return whether only a node itself decides how many pods of the shape it holds."""
-    if looks_at_others(pod.spec):
+    if asks_something_of_other_pods(pod.spec):
         return False
     new = RunningPod(pod, PodPlacement(pod.name, pod.namespace, None, "", frozenset()))
     asking = {
@@ -198,8 +202,8 @@ class _Counter:
         return build_problem(instance, accounts, each_core=True, absolute=True, cache=cache)
 
     def _fill(self, table: GreedyNodeTable, shape: int, state: int) -> _Filled:
-        node = bin_kind_of(table.problem, table.left(state), by_numa_node=True)
-        most = most_in_empty_bin(node, shape, MOST_ON_A_NODE)
+        node = bin_kind_of_node(table.problem, table.left(state), by_numa_node=True)
+        most = max_item_count_in_empty_bin(node, shape, MOST_ON_A_NODE)
         if most >= MOST_ON_A_NODE:
             raise BoundlessShapeError(
                 f"pod {self.pod.title!r} asks for nothing that nodes have only so much of: any "
@@ -340,7 +344,7 @@ def _classes(task: FitCountTask, found: _Found, end_s: float) -> Iterator[NodesW
     members: dict[tuple[str, str, str], list[tuple[str, int]]] = {}
     for index, node in enumerate(found.instance.nodes):
         rule, text = stops.of(index, node)
-        key = node_class_name(node), rule, text
+        key = instance_type_or_machine_name(node), rule, text
         members.setdefault(key, []).append((node.name, found.counts[index]))
     for (machine, rule, text), nodes in sorted(
         members.items(), key=lambda item: (-sum(n for _, n in item[1]), item[0])
@@ -349,7 +353,7 @@ def _classes(task: FitCountTask, found: _Found, end_s: float) -> Iterator[NodesW
         yield NodesWithSameFitBlocker(machine, names, sum(n for _, n in nodes), rule, text)
 
 
-def node_class_name(node: Node) -> str:
+def instance_type_or_machine_name(node: Node) -> str:
     """Return what people call nodes like this one: its instance type, else its machine."""
     labels = dict(node.labels)
     named = (labels[key] for key in INSTANCE_TYPES if labels.get(key))
@@ -375,7 +379,7 @@ class _Stops:
         pod = replace(task.pod, name=name)
         gang = Gang(pod.name, pod.namespace, (pod,), 1, lone=True)
         asked = replace(found.instance, running=(*found.instance.running, *came), gangs=(gang,))
-        budget = Budget(SolveOptions(time_limit_s=max(1.0, end_s - monotonic()), workers=1))
+        budget = SolveBudget(SolveOptions(time_limit_s=max(1.0, end_s - monotonic()), workers=1))
         baseline = starting_accounts_of(asked)
         stages = nodes_at_occupancy_stages(asked, asked, baseline, Placement(()), budget)
         self._stage = stages[1]
@@ -398,4 +402,4 @@ class _Stops:
             return "", "no time was left to look"
         if blocker is None:
             return "", "one more may fit; none was found in time"
-        return blocker.demand.name, text_of_blocker(blocker, self._task.pod.spec)
+        return blocker.demand.name, blocker_text(blocker, self._task.pod.spec)

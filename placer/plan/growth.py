@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
-from placer.plan.answer import NoPlanExists, NoPlanFound, PlanAnswer, PurchasePlan
+from placer.plan.answer import NoPlanExists, NoPlanFoundInTime, PlanAnswer, PurchasePlan
 from placer.plan.cases import instance_with_scenario_changes
 from placer.plan.plan import BuyTask, solve_buy_task
 from placer.plan.question import PlanQuestion, gangs_of_scenario
 from placer.sweep.halting import SweepTaskHaltedError, stop_check_of_task
-from placer.sweep.sweep import run_tasks
+from placer.sweep.sweep import run_sweep
 from placer.sweep.workers import InProcessSweepWorker, SweepBackend
-from placer_models.files.errors import in_quotes
+from placer_models.message_text import in_quotes
 from placer_models.placement import pod_or_gang_title
 from placer_models.pod import pods_of_gangs
 
@@ -65,7 +65,7 @@ class GrowthStep:
 
 
 @dataclass(frozen=True, slots=True)
-class BindingStretch:
+class GrowthRangeWithSameBinding:
     """Steps next to each other for which the same binds.
 
     Attributes:
@@ -100,16 +100,16 @@ class GrowthCurve:
         first = self.steps[0].case if self.steps else ""
         return tuple(step for step in self.steps if step.case == first)
 
-    def stretches(self) -> tuple[BindingStretch, ...]:
+    def stretches(self) -> tuple[GrowthRangeWithSameBinding, ...]:
         """Return on which stretches of the curve what binds."""
-        found: list[BindingStretch] = []
+        found: list[GrowthRangeWithSameBinding] = []
         for step in self.of_first_case():
             if step.price is None:
                 continue
             if found and set(found[-1].binds) == set(step.binds):
                 found[-1] = replace(found[-1], last=step.scale)
             else:
-                found.append(BindingStretch(step.scale, step.scale, step.binds))
+                found.append(GrowthRangeWithSameBinding(step.scale, step.scale, step.binds))
         return tuple(found)
 
     def bursts(self) -> tuple[Fraction | None, Fraction | None]:
@@ -195,7 +195,7 @@ def solve_plan_at_scales(
         for case, question in cases.items()
     ]
     tell(f"0 of {len(tasks)} plans are done")
-    swept = run_tasks(
+    swept = run_sweep(
         _solved,
         tasks,
         workers,
@@ -253,7 +253,7 @@ def _step(question: PlanQuestion, task: _Task, answer: PlanAnswer) -> GrowthStep
             )
         case NoPlanExists():
             return GrowthStep(*at, None, None, reason=next(_why(answer), "no plan exists"))
-        case NoPlanFound():
+        case NoPlanFoundInTime():
             return GrowthStep(*at, None, answer.bound, reason="none was found in time")
 
 

@@ -5,7 +5,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from placer_models.cluster import Instance, Node, RunningPod
-from placer_models.illegal_running import with_running_as_counted
+from placer_models.illegal_running import with_running_pods_counted_as_legal
 from placer_models.left_out import PodLeftOutBeforeSolve
 from placer_models.placement import NamespacedName
 from placer_models.pod import Gang, PodSpec
@@ -35,7 +35,7 @@ def instance_after_loss(instance: Instance, lost: frozenset[str]) -> Instance:
     A gang with a member there restarts whole, from all its nodes. Pods that run for their node
     are gone with it.
     """
-    instance = with_running_as_counted(instance)
+    instance = with_running_pods_counted_as_legal(instance)
     hit = [one for one in instance.running if one.placement.node in lost and not one.of_node]
     gangs = {key for one in hit if (key := one.gang_key) is not None}
     restarts: dict[NamespacedName, list[RunningPod]] = {}
@@ -117,7 +117,7 @@ def losses_of_domains(instance: Instance, key: str) -> tuple[NodeLoss, ...]:
     )
 
 
-def combined_losses(losses: Sequence[NodeLoss], number: int) -> Iterator[NodeLoss]:
+def combined_node_losses(losses: Sequence[NodeLoss], number: int) -> Iterator[NodeLoss]:
     """Yield losses of several nodes, made of those of single ones, the worst first at a guess.
 
     Args:

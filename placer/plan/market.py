@@ -14,7 +14,7 @@ DeviceSizes = tuple[Vector, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class DeviceAsk:
+class ItemDeviceAsk:
     """What an item asks of the devices of one type.
 
     Attributes:
@@ -33,7 +33,7 @@ class DeviceAsk:
 
 
 @dataclass(frozen=True, slots=True)
-class BinDevices:
+class BinDevicesOfOneType:
     """The devices of one type in a bin, and what items ask of them.
 
     Attributes:
@@ -47,7 +47,7 @@ class BinDevices:
     rooms: tuple[Vector, ...]
     free: tuple[bool, ...]
     sizes: DeviceSizes
-    asks: tuple[DeviceAsk, ...]
+    asks: tuple[ItemDeviceAsk, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class BinKind:
 
     room: Vector
     sizes: tuple[Vector | None, ...]
-    devices: tuple[BinDevices, ...] = ()
+    devices: tuple[BinDevicesOfOneType, ...] = ()
     price: int = 0
     most: int | None = None
     pack: int = 1
@@ -99,12 +99,12 @@ class PurchaseProblem:
     def most_of(self, kind: BinKind, block: int) -> list[int]:
         """Return how many items of each kind a bin may hold, looking at each kind alone."""
         return [
-            most_in_empty_bin(kind, item, count) if count else 0
+            max_item_count_in_empty_bin(kind, item, count) if count else 0
             for item, count in enumerate(self.blocks[block])
         ]
 
 
-def most_in_empty_bin(kind: BinKind, item: int, count: int) -> int:
+def max_item_count_in_empty_bin(kind: BinKind, item: int, count: int) -> int:
     """Return an upper bound of how many items of a kind an empty bin holds, up to ``count``."""
     size = kind.sizes[item]
     if size is None:
@@ -116,7 +116,7 @@ def most_in_empty_bin(kind: BinKind, item: int, count: int) -> int:
     return min(limits)
 
 
-def _most_by_devices(devices: BinDevices, item: int) -> Iterator[int]:
+def _most_by_devices(devices: BinDevicesOfOneType, item: int) -> Iterator[int]:
     ask = devices.asks[item]
     if ask.whole:
         yield sum(devices.free) // ask.whole

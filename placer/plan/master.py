@@ -35,7 +35,7 @@ class BinPattern:
 
 
 @dataclass(frozen=True, slots=True)
-class MasterSolution:
+class PurchaseMasterSolution:
     """The answer of the linear program.
 
     Attributes:
@@ -56,7 +56,7 @@ class MasterSolution:
     short: FloatArray
 
 
-class MasterProblem:
+class PurchaseMasterProblem:
     """The linear program; patterns and exchanges are added to it.
 
     Attributes:
@@ -113,14 +113,14 @@ class MasterProblem:
         for times in self._exchanges:
             self._program.set_most(times, 0.0)
 
-    def without(self, kind: int) -> MasterSolution:
+    def without(self, kind: int) -> PurchaseMasterSolution:
         """Return the cheapest way that buys no bins of a kind."""
         self._program.set_most(self._bins[kind], 0.0)
         solution = self.solve()
         self._program.set_most(self._bins[kind], _most(self.market.kinds[kind]))
         return solution
 
-    def with_bins(self, bins: Sequence[int]) -> MasterSolution:
+    def with_bins(self, bins: Sequence[int]) -> PurchaseMasterSolution:
         """Return the cheapest way with so many bins of each kind at most."""
         for variable, most in zip(self._bins, bins, strict=True):
             self._program.set_most(variable, float(most))
@@ -129,11 +129,11 @@ class MasterProblem:
             self._program.set_most(variable, _most(kind))
         return solution
 
-    def solve(self) -> MasterSolution:
+    def solve(self) -> PurchaseMasterSolution:
         """Return the cheapest way to buy and fill bins in fractions."""
         price = self._program.solve()
         value, dual = self._program.value, self._program.dual
-        return MasterSolution(
+        return PurchaseMasterSolution(
             price,
             _array([[dual(row) for row in rows] for rows in self._demand]).clip(0.0),
             (-_array([[dual(row) for row in rows] for rows in self._supply])).clip(0.0),

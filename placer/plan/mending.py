@@ -5,15 +5,21 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import islice
 
-from placer.plan.answer import NoPlanExists, NoPlanFound, PlanAnswer, PurchasePlan, QuestionChange
-from placer.plan.pod_mends import LESS_ASKED, asks_that_could_be_less, mends_of_asks
+from placer.plan.answer import (
+    NoPlanExists,
+    NoPlanFoundInTime,
+    PlanAnswer,
+    PurchasePlan,
+    SufficientQuestionChange,
+)
+from placer.plan.pod_mends import LESS_ASKED, asks_that_could_be_less, mends_by_reduced_asks
 from placer.plan.question import (
     SPARE,
     FailureTolerance,
-    GangReplicas,
     NodeOffer,
+    PlanDemandGangReplicas,
     PlanQuestion,
-    gang_replicas_of,
+    group_gangs_that_are_replicas,
     question_with_fewest_offered_nodes,
 )
 
@@ -31,7 +37,7 @@ class _Mended:
     """A change of a question, and the question with it."""
 
     question: PlanQuestion
-    mend: QuestionChange
+    mend: SufficientQuestionChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +60,21 @@ class QuestionChangeSearch:
         """Return the answer that there is no plan, with what would do."""
         looked_for = list(found.looked_for)
 
-        def look(words: str, search: Iterable[QuestionChange]) -> list[QuestionChange]:
+        def look(
+            words: str, search: Iterable[SufficientQuestionChange]
+        ) -> list[SufficientQuestionChange]:
             """Return what a search yields, which has not begun yet; nothing if it is too late."""
             if looked_for and self.over():
                 return []
             looked_for.append(words)
             return list(search)
 
-        mends: list[QuestionChange] = []
+        mends: list[SufficientQuestionChange] = []
         if not found.unplaced and self._limits:
             mends += look(MORE_NODES, self._more_nodes())
         if asks := asks_that_could_be_less(self.question, found.short):
-            mends += look(LESS_ASKED, mends_of_asks(self.question, asks, self.buy))
-        less: list[QuestionChange] = []
+            mends += look(LESS_ASKED, mends_by_reduced_asks(self.question, asks, self.buy))
+        less: list[SufficientQuestionChange] = []
         if self.question.headroom:
             less += look(LESS_HEADROOM, (one.mend for one in self.less_headroom()))
         if self.question.survive is not None:
@@ -76,7 +84,7 @@ class QuestionChangeSearch:
         mends += less
         return replace(found, mends=(*found.mends, *mends), looked_for=tuple(looked_for))
 
-    def of_none_found(self, found: NoPlanFound) -> NoPlanFound:
+    def of_none_found(self, found: NoPlanFoundInTime) -> NoPlanFoundInTime:
         """Return the answer that none was found, with more nodes that would do."""
         if not self._limits or not found.pods:
             return found
@@ -85,7 +93,7 @@ class QuestionChangeSearch:
         if not more:
             return found
         assert isinstance(answer, PurchasePlan)
-        return replace(found, mends=(QuestionChange(self._words_of(more), answer.price),))
+        return replace(found, mends=(SufficientQuestionChange(self._words_of(more), answer.price),))
 
     @property
     def _limits(self) -> dict[str, int]:
@@ -96,7 +104,7 @@ class QuestionChangeSearch:
             if offer.most is not None
         }
 
-    def _more_nodes(self) -> Iterator[QuestionChange]:
+    def _more_nodes(self) -> Iterator[SufficientQuestionChange]:
         """Yield how many nodes of one offer would have to be had; of several if none will do."""
         answer = self._without_limits(self._limits)
         if not isinstance(answer, PurchasePlan):
@@ -113,7 +121,7 @@ class QuestionChangeSearch:
         if not alone:
             yield self._least(every, answer)
 
-    def _least(self, more: Mapping[str, int], answer: PurchasePlan) -> QuestionChange:
+    def _least(self, more: Mapping[str, int], answer: PurchasePlan) -> SufficientQuestionChange:
         """Return the least more of some offers that does, one after the other, and a plan for it.
 
         No less of one of them would do, while there are no more of the others.
@@ -131,7 +139,7 @@ class QuestionChangeSearch:
                     low, beyond = middle, isinstance(less, NoPlanExists)
             certain = certain and beyond and high - low == 1
             enough[name] = high * packs[name]
-        return QuestionChange(self._words_of(enough), answer.price, certain)
+        return SufficientQuestionChange(self._words_of(enough), answer.price, certain)
 
     def _words_of(self, limits: Mapping[str, int]) -> tuple[str, ...]:
         """Return in words of a plan that offers have at least so many nodes."""
@@ -173,18 +181,18 @@ class QuestionChangeSearch:
     def less_headroom(self) -> Iterator[_Mended]:
         """Yield the most of one shape of the headroom that there may be; else none at all."""
         found = False
-        for series in gang_replicas_of(self.question.headroom):
+        for series in group_gangs_that_are_replicas(self.question.headroom):
             mended = self._most_of(series)
             if mended is not None:
                 found = True
                 yield mended
-        if found or len(gang_replicas_of(self.question.headroom)) == 1:
+        if found or len(group_gangs_that_are_replicas(self.question.headroom)) == 1:
             return
         bare = replace(self.question, headroom=())
         if isinstance(answer := self.buy(bare), PurchasePlan):
-            yield _Mended(bare, QuestionChange(("without headroom",), answer.price))
+            yield _Mended(bare, SufficientQuestionChange(("without headroom",), answer.price))
 
-    def _most_of(self, series: GangReplicas) -> _Mended | None:
+    def _most_of(self, series: PlanDemandGangReplicas) -> _Mended | None:
         """Return how many pods of a series of the headroom there may be, with a plan for them."""
         low, high, beyond = 0, len(series.gangs), True
         answer = self.buy(self._with_spare(series, low))
@@ -199,10 +207,10 @@ class QuestionChangeSearch:
                 high, beyond = middle, isinstance(other, NoPlanExists)
         name = series.name.removesuffix(SPARE)
         words = f"headroom.{name}.replicas={low}" if low else f"without headroom.{name}"
-        mend = QuestionChange((words,), answer.price, beyond and high - low == 1)
+        mend = SufficientQuestionChange((words,), answer.price, beyond and high - low == 1)
         return _Mended(self._with_spare(series, low), mend)
 
-    def _with_spare(self, series: GangReplicas, number: int) -> PlanQuestion:
+    def _with_spare(self, series: PlanDemandGangReplicas, number: int) -> PlanQuestion:
         """Return the question with so much of a series of the headroom."""
         left_out = set(series.gangs[number:])
         kept = tuple(gang for gang in self.question.headroom if gang not in left_out)
@@ -230,7 +238,9 @@ class QuestionChangeSearch:
             certain = certain and beyond
         bare = replace(self.question, survive=None)
         if isinstance(answer := self.buy(bare), PurchasePlan):
-            yield _Mended(bare, QuestionChange(("without survive",), answer.price, certain))
+            yield _Mended(
+                bare, SufficientQuestionChange(("without survive",), answer.price, certain)
+            )
 
     def _first_that_does(
         self, options: Mapping[str, FailureTolerance]
@@ -241,11 +251,13 @@ class QuestionChangeSearch:
             less = replace(self.question, survive=survive)
             answer = self.buy(less)
             if isinstance(answer, PurchasePlan):
-                return _Mended(less, QuestionChange((words,), answer.price, certain)), certain
+                return _Mended(
+                    less, SufficientQuestionChange((words,), answer.price, certain)
+                ), certain
             certain = certain and isinstance(answer, NoPlanExists)
         return None, certain
 
-    def _less_of_both(self) -> Iterator[QuestionChange]:
+    def _less_of_both(self) -> Iterator[SufficientQuestionChange]:
         """Yield less headroom with less that survives: first as much as may be of the one, then
         of the other.
 
@@ -275,6 +287,10 @@ class QuestionChangeSearch:
         return replace(self, question=question)
 
 
-def _both(spare: _Mended, kept: _Mended, price: Decimal | None, *, certain: bool) -> QuestionChange:
+def _both(
+    spare: _Mended, kept: _Mended, price: Decimal | None, *, certain: bool
+) -> SufficientQuestionChange:
     changes = (*spare.mend.changes, *kept.mend.changes)
-    return QuestionChange(changes, price, certain and spare.mend.smallest and kept.mend.smallest)
+    return SufficientQuestionChange(
+        changes, price, certain and spare.mend.smallest and kept.mend.smallest
+    )

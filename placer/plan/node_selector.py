@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Sequence
 
 from placer_models.cluster import Node
-from placer_models.files.errors import in_quotes, near_or_first_names
 from placer_models.instance.hosts import expand_hosts
+from placer_models.message_text import in_quotes, near_or_first_names_text
 
 _TERM = re.compile(r"(?P<key>[^=!,\s]+)\s*(?P<operator>==|!=|=)\s*(?P<value>[^=!,\s]*)")
 _KEY = re.compile(r"(?P<no>!?)\s*(?P<key>[^=!,\s]+/[^=!,\s]+|[^=!,\s]+)")
@@ -35,7 +35,7 @@ def selected_node_names(text: str, nodes: Sequence[Node]) -> frozenset[str]:
         node.name for node in nodes if all(meets(dict(node.labels)) for meets in conditions)
     )
     if not found:
-        near = near_or_first_names(text, known) if "=" not in text else ""
+        near = near_or_first_names_text(text, known) if "=" not in text else ""
         raise ValueError(f"got {in_quotes(text)}; no node has such a name or such labels{near}")
     return found
 

@@ -10,7 +10,7 @@ from math import gcd
 from operator import ge
 
 from placer.packing.bins import Vector
-from placer.plan.market import BinDevices, DeviceAsk
+from placer.plan.market import BinDevicesOfOneType, ItemDeviceAsk
 from placer_models.problem.banks import DeviceBank
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Problem, Shape
@@ -29,13 +29,13 @@ def numa_nodes_matter(problem: Problem) -> bool:
     )
 
 
-def numa_node_bins(problem: Problem, node: NodeState) -> tuple[BinDevices, list[bool]]:
+def numa_node_bins(problem: Problem, node: NodeState) -> tuple[BinDevicesOfOneType, list[bool]]:
     """Return the NUMA nodes of a node, and which shapes may have what they ask of one."""
     fits = [of_shape[node.kind] for of_shape in problem.fits]
     limited = [fit is not None and fit.cell_limit == 1 for fit in fits]
-    nothing = [DeviceAsk()] * len(fits)
+    nothing = [ItemDeviceAsk()] * len(fits)
     if len(node.cells) < 2 or not any(limited):
-        return BinDevices((), (), (), tuple(nothing)), [True] * len(fits)
+        return BinDevicesOfOneType((), (), (), tuple(nothing)), [True] * len(fits)
     banks = [bank for bank in node.banks if None not in bank.cells]
     rooms = [_room(node, cell, banks) for cell, one in enumerate(node.cells) if one.real]
     sizes = [
@@ -47,16 +47,16 @@ def numa_node_bins(problem: Problem, node: NodeState) -> tuple[BinDevices, list[
     for size in sizes:
         possible.append(size is None or any(all(map(ge, room, size)) for room in rooms))
         if size is None or not any(size):
-            asks.append(DeviceAsk())
+            asks.append(ItemDeviceAsk())
             continue
-        asks.append(DeviceAsk(0, ((known.setdefault(size, len(known)), 1),)))
+        asks.append(ItemDeviceAsk(0, ((known.setdefault(size, len(known)), 1),)))
     units = [gcd(*column) or 1 for column in zip(*rooms, *known, strict=True)]
 
     def in_units(amounts: Sequence[int]) -> Vector:
         return tuple(amount // unit for amount, unit in zip(amounts, units, strict=True))
 
     return (
-        BinDevices(
+        BinDevicesOfOneType(
             tuple(map(in_units, rooms)),
             (True,) * len(rooms),
             tuple(map(in_units, known)),

@@ -6,10 +6,10 @@ from contextlib import suppress
 from placer.plan.schema import OfferPart
 from placer_models.cluster import Instance, Node
 from placer_models.files.documents import DocumentInFile
-from placer_models.files.errors import in_quotes, near_or_first_names
 from placer_models.files.faults import DocumentLocation
-from placer_models.files.tree import tree_to_json
+from placer_models.files.tree import document_tree_to_plain_values
 from placer_models.instance.hosts import expand_hosts
+from placer_models.message_text import in_quotes, near_or_first_names_text
 from placer_models.whatif.nodes import fresh_copy_of_node
 
 _Offers = Sequence[tuple[OfferPart, DocumentLocation]]
@@ -22,7 +22,7 @@ def existing_node_names(documents: Sequence[DocumentInFile], cluster: Instance |
     names = [node.name for node in cluster.nodes] if cluster else []
     for document in documents:
         tree = document.tree.entries.get("nodes")
-        written = tree_to_json(tree.node) if tree else None
+        written = document_tree_to_plain_values(tree.node) if tree else None
         for part in written if isinstance(written, list) else ():
             with suppress(ValueError):  # The reader of nodes says what is wrong with it.
                 names += expand_hosts(str(part.get("name"))) if isinstance(part, dict) else ()
@@ -48,9 +48,8 @@ def machine_offers_and_faults(
             found.append((part, at))
         elif part.like not in there:
             name = in_quotes(part.like)
-            message = (
-                f"no node that is there is called {name}{near_or_first_names(part.like, there)}"
-            )
+            hint = near_or_first_names_text(part.like, there)
+            message = f"no node that is there is called {name}{hint}"
             wrong.append((at.at("like"), message))
         elif more := part.model_fields_set - _BESIDE_LIKE:
             fields = OfferPart.model_fields

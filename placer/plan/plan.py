@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import combinations
 
-from placer.explain.trial import TrialOutcome
+from placer.explain.trial import TrialVerdict
 from placer.greedy.node_table import GreedyNodeTable
 from placer.plan.answer import (
     NoPlanExists,
-    NoPlanFound,
+    NoPlanFoundInTime,
     OfferPurchase,
     PlanAnswer,
     PlanExcludingOffer,
@@ -20,28 +20,28 @@ from placer.plan.answer import (
 from placer.plan.binding import binding_resource_on_offer
 from placer.plan.buying import PurchaseSolution, PurchaseSolver
 from placer.plan.cases import ScenarioUnderLoss, plan_case_text, plan_cases_of
-from placer.plan.clock import PlanClock, WallClock, WorkClock
+from placer.plan.clock import PlanClock, PlanWallClock, PlanWorkClock
 from placer.plan.market import PurchaseProblem
 from placer.plan.mending import QuestionChangeSearch
 from placer.plan.numa_rooms import NUMA_NODES
 from placer.plan.pod_mends import OF_PODS_IN_WORDS, mends_of_unplaceable_gangs
-from placer.plan.proof import ItemValues
+from placer.plan.proof import IntegerItemValuesForProof
 from placer.plan.question import NodeOffer, PlanQuestion, question_with_fewest_offered_nodes
 from placer.plan.relax import QuestionAsPacking, question_as_packing, with_one_of_each_offer
-from placer.plan.running_out import MOST_TOLD, no_plan
+from placer.plan.running_out import MOST_TOLD, why_no_plan_exists
 from placer.plan.witness import (
-    PlanPlacements,
-    PodsWithoutPlace,
+    PlanWitnessPlacements,
     ScenarioPlacement,
+    ScenarioPodsWithoutPlace,
     any_looks_beyond_node,
-    place_on_purchase,
-    plan_solve_options,
+    place_pods_on_bought_nodes,
+    solve_options_on_clock,
 )
 from placer.search.solver import solve
 from placer.state.batch import build_problem
 from placer.sweep.halting import stop_check_of_task
 from placer_models.cluster import Instance
-from placer_models.illegal_running import with_running_as_counted
+from placer_models.illegal_running import with_running_pods_counted_as_legal
 from placer_models.legal import check_pods_legal
 from placer_models.placement import Infeasible, PartlyPlaced, Placed, Unplaced
 from placer_models.pod import Gang, pods_of_gangs
@@ -81,9 +81,9 @@ def buy(
         IllegalPodError: A pod asks for what no pod may ask for.
 
     """
-    clock: PlanClock = WallClock() if work_limit is None else WorkClock()
+    clock: PlanClock = PlanWallClock() if work_limit is None else PlanWorkClock()
     end = clock.now() + (seconds if work_limit is None else work_limit)
-    asked = replace(question, instance=with_running_as_counted(question.instance))
+    asked = replace(question, instance=with_running_pods_counted_as_legal(question.instance))
     question = question_with_fewest_offered_nodes(asked)
     cases = plan_cases_of(question)
     for case in cases:
@@ -100,7 +100,7 @@ def buy(
         left = max(0.0, end - begun)
         if changed not in answered:
             if stop() or left + beyond <= 0:
-                return NoPlanFound(Decimal(0))
+                return NoPlanFoundInTime(Decimal(0))
             other = question_with_fewest_offered_nodes(changed)
             own = plan_cases_of(other)
             most = max(0.5 * left, min(_LEAST_MENDING, left + beyond))
@@ -169,11 +169,11 @@ def _planned(
     )
     solved = market_solver.buy()
     if solved.bound is None:
-        return no_plan(question, relaxation, solved, run.clock)
+        return why_no_plan_exists(question, relaxation, solved, run.clock)
     if solved.plan is None:
-        return NoPlanFound(question.in_currency(solved.bound))
+        return NoPlanFoundInTime(question.in_currency(solved.bound))
     run.tell("placing every pod on what is bought")
-    placements = place_on_purchase(
+    placements = place_pods_on_bought_nodes(
         question, relaxation, solved.plan, run.clock, end, run.threads, run.stop
     )
     if placements.missing is not None:
@@ -194,7 +194,7 @@ def _surviving_nodes(
     nothing = _nothing_bought(cases, run.clock)
     if isinstance(nothing, PurchasePlan):
         return nothing
-    floor = Decimal(0) if nothing is TrialOutcome.OPEN else None
+    floor = Decimal(0) if nothing is TrialVerdict.OPEN else None
     few = len(question.offers) <= _MOST_CHOICES
     best: PurchasePlan | None = None
     found: list[PurchasePlan] = []
@@ -207,7 +207,7 @@ def _surviving_nodes(
             question, question_as_packing(question, cases), (run.clock.now() + end) / 2, run
         )
         if isinstance(first, NoPlanExists):
-            return first if floor is None else NoPlanFound(floor)
+            return first if floor is None else NoPlanFoundInTime(floor)
         bounds.append(first.bound)
         best, other = (first, None) if isinstance(first, PurchasePlan) else (None, first)
         names = {one.offer for one in first.mix} if isinstance(first, PurchasePlan) else set()
@@ -231,16 +231,16 @@ def _surviving_nodes(
             found.append(answer)
         if isinstance(answer, PurchasePlan) and (best is None or answer.price < best.price):
             best = answer
-        elif isinstance(answer, NoPlanFound):
+        elif isinstance(answer, NoPlanFoundInTime):
             other = answer
     if best is not None:
         runners_up = tuple(_runners_up_among(best, found)) if few else best.runners_up
         return replace(best, bound=min(*bounds, best.price), runners_up=runners_up)
     if isinstance(other, NoPlanExists) and not bounds:
         return other
-    if isinstance(other, NoPlanFound):
+    if isinstance(other, NoPlanFoundInTime):
         return replace(other, bound=min(*bounds, other.bound))
-    return NoPlanFound(min(bounds, default=Decimal(0)))
+    return NoPlanFoundInTime(min(bounds, default=Decimal(0)))
 
 
 def _runners_up_among(
@@ -262,13 +262,14 @@ def _subsets(question: PlanQuestion, size: int) -> Iterator[tuple[NodeOffer, ...
 
 def _nothing_bought(
     cases: Sequence[ScenarioUnderLoss], clock: PlanClock
-) -> PurchasePlan | TrialOutcome:
+) -> PurchasePlan | TrialVerdict:
     """Return the plan that buys nothing, or whether it is ruled out."""
     witnesses = []
     for case in cases:
         if case.one_less is not None:
             continue
-        answer = solve(replace(case.instance, move_budget=0), plan_solve_options(clock, _ALONE, 1))
+        options = solve_options_on_clock(clock, _ALONE, 1)
+        answer = solve(replace(case.instance, move_budget=0), options)
         if isinstance(answer, Placed):
             witnesses.append(
                 ScenarioPlacement(case.scenario, case.instance, answer.placement, case.loss)
@@ -276,12 +277,12 @@ def _nothing_bought(
         elif isinstance(answer, Infeasible) or (
             isinstance(answer, PartlyPlaced) and answer.tiers[0].proven
         ):
-            return TrialOutcome.RULED_OUT
+            return TrialVerdict.RULED_OUT
         else:
-            return TrialOutcome.OPEN
+            return TrialVerdict.OPEN
     free = Decimal(0)
     market = PurchaseProblem((), ())
-    proof = PriceBoundProof(market, ItemValues((), ()), None, by_enumeration=False)
+    proof = PriceBoundProof(market, IntegerItemValuesForProof((), ()), None, by_enumeration=False)
     return PurchasePlan(free, free, (), (), (), tuple(witnesses), (), proof)
 
 
@@ -353,20 +354,18 @@ def _homeless_in(
                 alone.append(gang)
     found = 0
     for gang in alone:
-        answer = solve(
-            replace(instance, gangs=(gang,), groups=()),
-            plan_solve_options(clock, _ALONE, 1),
-        )
+        options = solve_options_on_clock(clock, _ALONE, 1)
+        answer = solve(replace(instance, gangs=(gang,), groups=()), options)
         if not isinstance(answer, Placed) and found < MOST_TOLD:
             found += 1
             yield answer.unplaced[0], gang
 
 
 def _none_found(
-    question: PlanQuestion, solved: PurchaseSolution, missing: PodsWithoutPlace
-) -> NoPlanFound:
+    question: PlanQuestion, solved: PurchaseSolution, missing: ScenarioPodsWithoutPlace
+) -> NoPlanFoundInTime:
     assert solved.bound is not None
-    return NoPlanFound(
+    return NoPlanFoundInTime(
         question.in_currency(solved.bound),
         missing.scenario,
         missing.unplaced[:MOST_TOLD],
@@ -378,7 +377,7 @@ def _bought(
     question: PlanQuestion,
     relaxation: QuestionAsPacking,
     solved: PurchaseSolution,
-    placements: PlanPlacements,
+    placements: PlanWitnessPlacements,
 ) -> PurchasePlan:
     assert solved.bound is not None
     parts = [

@@ -5,29 +5,29 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from placer.explain.explanation import SufficientChange
-from placer.explain.kind_outcome import less_may_not_fit
+from placer.explain.kind_outcome import trial_with_less_may_fail
 from placer.explain.least_less import (
-    LargestCountSearch,
+    LargestFittingCountSearch,
     ReducibleResourceAsk,
-    ask_less_of_several_resources,
-    resources_asked,
+    reducible_resource_asks,
+    smallest_change_by_reducing_asks,
 )
-from placer.explain.smallest_change import LEAST_TRIAL_S, ChangeSearch
-from placer.explain.trial import ChangeTrials, CountedWork, TrialOutcome
+from placer.explain.smallest_change import LEAST_TRIAL_S, SmallestChangeSearch
+from placer.explain.trial import ChangeTrials, DeterministicWorkCounter, TrialVerdict
 from placer.plan.answer import (
     NoPlanExists,
     PlanAnswer,
     PodsShortOfOffers,
     PurchasePlan,
-    QuestionChange,
+    SufficientQuestionChange,
 )
 from placer.plan.clock import PlanClock
 from placer.plan.question import PlanQuestion
 from placer.plan.relax import with_one_of_each_offer
 from placer_models.cluster import Instance
 from placer_models.pod import Gang, pods_of_gangs
-from placer_models.whatif.change import ChangeError, InstanceChange
-from placer_models.whatif.language import apply_all
+from placer_models.whatif.change import InstanceChange, WhatIfChangeError
+from placer_models.whatif.language import instance_with_all_changes
 
 _EACH_S = 2.0
 """So long changes of one pod are looked for."""
@@ -91,7 +91,7 @@ def mends_of_unplaceable_gangs(
     clock: PlanClock,
     time: float,
     buy: Callable[[PlanQuestion], PlanAnswer],
-) -> Iterator[QuestionChange]:
+) -> Iterator[SufficientQuestionChange]:
     """Yield the least changes with which each of some pods would have a node.
 
     Where one change for each is enough for a plan, it has a price.
@@ -110,7 +110,7 @@ def mends_of_unplaceable_gangs(
     found: list[list[_Way]] = []
     for number, gang in enumerate(homeless[:_MOST_GANGS]):
         left_s = end - clock.now()
-        work = None if clock.wall_s(end) is not None else CountedWork()
+        work = None if clock.wall_s(end) is not None else DeterministicWorkCounter()
         if work is None:
             left_s = min(_EACH_S, left_s)
         else:
@@ -131,30 +131,30 @@ def mends_of_unplaceable_gangs(
             return
     for way in (way for ways in found for way in ways):
         changes = tuple(map(str, way.changes))
-        yield QuestionChange(changes, None, way.smallest, way.alike(question))
+        yield SufficientQuestionChange(changes, None, way.smallest, way.alike(question))
 
 
-def _ways(alone: Instance, seconds: float, work: CountedWork | None) -> Iterator[_Way]:
+def _ways(alone: Instance, seconds: float, work: DeterministicWorkCounter | None) -> Iterator[_Way]:
     """Yield changes with which what waits in an instance has a place, the least first."""
-    search = ChangeSearch(alone, kinds=OF_PODS, work=work)
+    search = SmallestChangeSearch(alone, kinds=OF_PODS, work=work)
     search.go_on(seconds)
     ways = [one for one in search.found.values() if isinstance(one, SufficientChange)]
     if not ways:
         trials = ChangeTrials(alone, seconds, LEAST_TRIAL_S, work=work)
-        several = ask_less_of_several_resources(trials)
+        several = smallest_change_by_reducing_asks(trials)
         ways = [several] if isinstance(several, SufficientChange) else []
     ways.sort(key=lambda one: (not one.smallest, len(one.changes)))
     for one in ways[:_MOST_OF_ONE]:
-        after = apply_all(one.changes, alone)
+        after = instance_with_all_changes(one.changes, alone)
         yield _Way(one.changes, one.smallest, alone.gangs[0], after.gangs[0])
 
 
 def _mend(
     question: PlanQuestion, ways: Sequence[_Way], buy: Callable[[PlanQuestion], PlanAnswer]
-) -> QuestionChange:
+) -> SufficientQuestionChange:
     """Return changes together, with the price of a plan if there is one."""
     answer = buy(_changed(question, ways))
-    return QuestionChange(
+    return SufficientQuestionChange(
         tuple(str(change) for way in ways for change in way.changes),
         answer.price if isinstance(answer, PurchasePlan) else None,
         all(way.smallest for way in ways),
@@ -181,17 +181,17 @@ def asks_that_could_be_less(
 ) -> list[tuple[Gang, list[ReducibleResourceAsk]]]:
     """Return some gangs of which pods are short, each with what it could ask less of."""
     found = (
-        (gang, [one for one in resources_asked(gang.pods[0].spec) if one.steps > 1])
+        (gang, [one for one in reducible_resource_asks(gang.pods[0].spec) if one.steps > 1])
         for gang in _short_gangs(question, {one.pod for one in short})
     )
     return list(islice((one for one in found if one[1]), _MOST_SHORT))
 
 
-def mends_of_asks(
+def mends_by_reduced_asks(
     question: PlanQuestion,
     asks: Iterable[tuple[Gang, Iterable[ReducibleResourceAsk]]],
     buy: Callable[[PlanQuestion], PlanAnswer],
-) -> Iterator[QuestionChange]:
+) -> Iterator[SufficientQuestionChange]:
     """Yield how much less pods would have to ask for so that the nodes that can be had do.
 
     Args:
@@ -228,29 +228,31 @@ def _least_less(
     gang: Gang,
     resource: ReducibleResourceAsk,
     buy: Callable[[PlanQuestion], PlanAnswer],
-) -> QuestionChange | None:
+) -> SufficientQuestionChange | None:
     """Return the most of a resource that a gang, and all like it, may ask for; None: nothing does.
 
     ``whole`` is the question's instance with one node of each offer.
     """
     alone = replace(whole, gangs=(gang,), groups=())
-    found: dict[int, QuestionChange] = {}
+    found: dict[int, SufficientQuestionChange] = {}
 
-    def outcome(steps: int) -> TrialOutcome:
+    def outcome(steps: int) -> TrialVerdict:
         change = resource.less(gang, steps)
         try:
-            (after,) = apply_all((change,), alone).gangs
-        except ChangeError:
-            return TrialOutcome.RULED_OUT  # it cannot be made at all
+            (after,) = instance_with_all_changes((change,), alone).gangs
+        except WhatIfChangeError:
+            return TrialVerdict.RULED_OUT  # it cannot be made at all
         way = _Way((change,), False, gang, after)
         answer = buy(_changed(question, [way]))
         if isinstance(answer, PurchasePlan):
-            found[steps] = QuestionChange((str(change),), answer.price, alike=way.alike(question))
-            return TrialOutcome.FITS
-        return TrialOutcome.RULED_OUT if isinstance(answer, NoPlanExists) else TrialOutcome.OPEN
+            found[steps] = SufficientQuestionChange(
+                (str(change),), answer.price, alike=way.alike(question)
+            )
+            return TrialVerdict.FITS
+        return TrialVerdict.RULED_OUT if isinstance(answer, NoPlanExists) else TrialVerdict.OPEN
 
-    search = LargestCountSearch(low=1, high=resource.steps)
-    most = search.most_that_fits(outcome, plain=not less_may_not_fit(whole))
+    search = LargestFittingCountSearch(low=1, high=resource.steps)
+    most = search.most_that_fits(outcome, plain=not trial_with_less_may_fail(whole))
     if most is None:
         return None
-    return replace(found[most], smallest=search.beyond is TrialOutcome.RULED_OUT)
+    return replace(found[most], smallest=search.beyond is TrialVerdict.RULED_OUT)

@@ -12,8 +12,8 @@ from ortools.sat.python import cp_model
 from placer.linear import LinearProgram
 from placer.packing.bins import Counts
 from placer.plan.aggregate import FUNCTIONS, scaled_dual_feasible_function
-from placer.plan.device_fillings import full_device_fillings
-from placer.plan.market import BinDevices, BinKind
+from placer.plan.device_fillings import ways_to_fill_devices_with_shares
+from placer.plan.market import BinDevicesOfOneType, BinKind
 
 _Row = tuple[tuple[int, ...], int]
 """What items take of something, and how much of it there is."""
@@ -27,7 +27,7 @@ _GAP = 5e-4
 
 
 @dataclass(frozen=True, slots=True)
-class DearestFillings:
+class DearestFillingsResult:
     """What a bin can be filled with at most.
 
     Attributes:
@@ -117,9 +117,9 @@ class PricingProblem:
                         ]
                         yield tuple(taken), k * room * len(devices.rooms)
 
-    def _one_by_one(self, devices: BinDevices) -> None:
+    def _one_by_one(self, devices: BinDevicesOfOneType) -> None:
         """Let each device be filled in one of the ways in which shares fill it, or be whole."""
-        found = full_device_fillings(devices)
+        found = ways_to_fill_devices_with_shares(devices)
         if found is None:
             self.by_sums = True
             return
@@ -181,7 +181,7 @@ class PricingProblem:
 
     def fullest(
         self, values: Sequence[int], work: float, wall_s: float | None = None
-    ) -> DearestFillings:
+    ) -> DearestFillingsResult:
         """Return the fullest bin that so much deterministic work finds, and a bound.
 
         Args:
@@ -192,7 +192,7 @@ class PricingProblem:
         """
         mine = [values[item] for item in self._items]
         if not any(mine):
-            return DearestFillings(0, ((0,) * self._width,))
+            return DearestFillingsResult(0, ((0,) * self._width,))
         self._model.clear_objective()
         self._model.maximize(cp_model.LinearExpr.weighted_sum(self._counts, mine))
         solver = cp_model.CpSolver()
@@ -206,13 +206,13 @@ class PricingProblem:
         work = solver.response_proto.deterministic_time
         if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             most = sum(v * m for v, m in zip(mine, self._most, strict=True))
-            return DearestFillings(most, work=work)
+            return DearestFillingsResult(most, work=work)
         fillings = [[0] * self._width for _ in found.counts]
         for filling, counts in zip(fillings, reversed(found.counts), strict=True):
             for item, count in zip(self._items, counts, strict=True):
                 filling[item] = count
         bound = int(solver.best_objective_bound + _NEARLY)
-        return DearestFillings(bound, tuple(map(tuple, fillings)), work)
+        return DearestFillingsResult(bound, tuple(map(tuple, fillings)), work)
 
 
 class _Fillings(cp_model.CpSolverSolutionCallback):

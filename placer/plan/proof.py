@@ -17,7 +17,7 @@ from placer.plan.market import PurchaseProblem, value_of_items
 
 
 @dataclass(frozen=True, slots=True)
-class ItemValues:
+class IntegerItemValuesForProof:
     """Whole-number values of items, and what bins can be filled with at most by them.
 
     Attributes:
@@ -31,7 +31,7 @@ class ItemValues:
 
 
 @dataclass(frozen=True, slots=True)
-class PriceBound:
+class PlanPriceLowerBound:
     """What any plan costs at least.
 
     Attributes:
@@ -44,7 +44,9 @@ class PriceBound:
     factor: Fraction
 
 
-def price_bound_of(market: PurchaseProblem, values: ItemValues) -> PriceBound:
+def price_bound_from_item_values(
+    market: PurchaseProblem, values: IntegerItemValuesForProof
+) -> PlanPriceLowerBound:
     """Return the best bound that values give; it is exact, and holds whatever they are."""
     total = sum(map(value_of_items, values.of_item, market.blocks))
     corners: list[tuple[Fraction, int]] = []
@@ -67,10 +69,10 @@ def price_bound_of(market: PurchaseProblem, values: ItemValues) -> PriceBound:
         factor, slope = corner, slope - lost
     if slope > 0:
         if most is None:
-            return PriceBound(None, factor)
+            return PlanPriceLowerBound(None, factor)
         price += slope * (most - factor)
         factor = most
-    return PriceBound(price, factor)
+    return PlanPriceLowerBound(price, factor)
 
 
 def rounded_up_to_price(bound: Fraction, steps: Sequence[int]) -> int:

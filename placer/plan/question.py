@@ -117,7 +117,7 @@ class PlanQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class GangReplicas:
+class PlanDemandGangReplicas:
     """Gangs of the demand that differ in their names alone; they are scaled together."""
 
     gangs: tuple[Gang, ...]
@@ -135,7 +135,7 @@ class GangReplicas:
         )
 
 
-def gang_replicas_of(gangs: Sequence[Gang]) -> tuple[GangReplicas, ...]:
+def group_gangs_that_are_replicas(gangs: Sequence[Gang]) -> tuple[PlanDemandGangReplicas, ...]:
     """Return the series of a demand, in the order of their first gangs."""
     found: dict[object, list[Gang]] = {}
     for gang in gangs:
@@ -152,10 +152,10 @@ def gang_replicas_of(gangs: Sequence[Gang]) -> tuple[GangReplicas, ...]:
             specs,
         )
         found.setdefault(key, []).append(gang)
-    return tuple(GangReplicas(tuple(gangs)) for gangs in found.values())
+    return tuple(PlanDemandGangReplicas(tuple(gangs)) for gangs in found.values())
 
 
-def gang_count_in_scenario(series: GangReplicas, scenario: PlanScenario) -> int:
+def gang_count_in_scenario(series: PlanDemandGangReplicas, scenario: PlanScenario) -> int:
     """Return how many gangs of a series a scenario asks for, rounded up."""
     scale = scenario.scale
     for namespace, name, own in scenario.scales:
@@ -208,15 +208,17 @@ def gangs_of_scenario(instance: Instance, scenario: PlanScenario) -> tuple[Gang,
     taken = pod_and_gang_names_in_use(instance)
     return tuple(
         gang
-        for series in gang_replicas_of(instance.gangs)
+        for series in group_gangs_that_are_replicas(instance.gangs)
         for gang in _scaled(series, gang_count_in_scenario(series, scenario), taken)
     )
 
 
-def _scaled(series: GangReplicas, count: int, taken: set[NamespacedName]) -> Iterator[Gang]:
+def _scaled(
+    series: PlanDemandGangReplicas, count: int, taken: set[NamespacedName]
+) -> Iterator[Gang]:
     yield from series.gangs[:count]
     more = range(len(series.gangs), count)
-    yield from further_gangs([series.gangs[i % len(series.gangs)] for i in more], taken)
+    yield from renamed_copies_of_gangs([series.gangs[i % len(series.gangs)] for i in more], taken)
 
 
 def pod_and_gang_names_in_use(instance: Instance) -> set[NamespacedName]:
@@ -226,7 +228,9 @@ def pod_and_gang_names_in_use(instance: Instance) -> set[NamespacedName]:
     return keys | {running.pod.key for running in instance.running}
 
 
-def further_gangs(each_like: Iterable[Gang], taken: set[NamespacedName]) -> Iterator[Gang]:
+def renamed_copies_of_gangs(
+    each_like: Iterable[Gang], taken: set[NamespacedName]
+) -> Iterator[Gang]:
     """Yield gangs like some, with names of their own: with the first numbers that are not taken.
 
     Args:

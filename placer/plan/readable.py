@@ -6,11 +6,11 @@ from dataclasses import replace
 from placer_models.files.documents import DocumentInFile
 from placer_models.files.faults import DocumentLocation
 from placer_models.files.tree import (
-    DocumentTreeEntry,
     DocumentTreeList,
-    Mapping,
+    DocumentTreeMapping,
+    DocumentTreeMappingEntry,
+    DocumentTreeScalar,
     Path,
-    ScalarValue,
     Tree,
 )
 
@@ -18,7 +18,7 @@ _BY_THEMSELVES = frozenset({"name", "machine", "price"})
 """Fields of an offer that are read whatever is wrong beside them."""
 
 
-def without_wrong_fields(plan: DocumentInFile, wrong: Sequence[Path]) -> DocumentInFile:
+def plan_without_wrong_fields(plan: DocumentInFile, wrong: Sequence[Path]) -> DocumentInFile:
     """Return the plan without the fields that are wrong; an offer has some price in any case.
 
     Lists keep all their items, so that each part of the rest has the same path as before.
@@ -26,7 +26,7 @@ def without_wrong_fields(plan: DocumentInFile, wrong: Sequence[Path]) -> Documen
     tree = plan.tree
     for path in wrong:
         kept = _without(tree, path)
-        assert isinstance(kept, Mapping)
+        assert isinstance(kept, DocumentTreeMapping)
         tree = kept
     offers = tree.entries.get("offers")
     if offers is not None and isinstance(offers.node, DocumentTreeList):
@@ -36,7 +36,7 @@ def without_wrong_fields(plan: DocumentInFile, wrong: Sequence[Path]) -> Documen
     return replace(plan, tree=tree)
 
 
-def is_consequential_fault(place: DocumentLocation, wrong: Sequence[Path]) -> bool:
+def may_be_fault_of_left_out_fields(place: DocumentLocation, wrong: Sequence[Path]) -> bool:
     """Return whether a fault of the rest may be there only because something was left out."""
     path = place.path
     for other in wrong:
@@ -61,7 +61,7 @@ def _item_of(path: Path) -> Path:
 
 def _without(tree: Tree, path: Path) -> Tree:
     step, *rest = path
-    if isinstance(tree, Mapping) and isinstance(step, str) and step in tree.entries:
+    if isinstance(tree, DocumentTreeMapping) and isinstance(step, str) and step in tree.entries:
         entries = dict(tree.entries)
         if rest:
             entry = entries[step]
@@ -82,7 +82,9 @@ def _without(tree: Tree, path: Path) -> Tree:
 
 
 def _priced(offer: Tree) -> Tree:
-    if not isinstance(offer, Mapping) or "price" in offer.entries:
+    if not isinstance(offer, DocumentTreeMapping) or "price" in offer.entries:
         return offer
-    price = DocumentTreeEntry(ScalarValue("1", quoted=False, line=offer.line), offer.line)
+    price = DocumentTreeMappingEntry(
+        DocumentTreeScalar("1", quoted=False, line=offer.line), offer.line
+    )
     return offer._replace(entries=offer.entries | {"price": price})

@@ -8,14 +8,14 @@ from operator import ge
 
 from placer.packing.bins import Counts, Vector
 from placer.plan.cases import ScenarioUnderLoss, gangs_of_plan_cases, plan_cases_of
-from placer.plan.market import BinDevices, BinKind, DeviceAsk, PurchaseProblem
+from placer.plan.market import BinDevicesOfOneType, BinKind, ItemDeviceAsk, PurchaseProblem
 from placer.plan.numa_rooms import NUMA_NODES, numa_node_bins, numa_nodes_matter
 from placer.plan.question import PlanQuestion
-from placer.search.plain_pods import may_never_come_to
+from placer.search.plain_pods import is_shape_barred_from_node
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance
 from placer_models.pod import Gang, PodSpec
-from placer_models.problem.banks import DeviceBank, ShareableDevice, ShareNeed
+from placer_models.problem.banks import DeviceBank, DeviceShareNeed, ShareableDevice
 from placer_models.problem.dimensions import Dimension
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Problem, Shape
@@ -243,7 +243,7 @@ def _counted(
     problem: Problem, node: NodeState, resources: Sequence[Dimension], by_numa_node: bool
 ) -> BinKind:
     """Return a node as a bin that counts these resources; one that nobody there asks for is 0."""
-    found = bin_kind_of(problem, node, by_numa_node=by_numa_node)
+    found = bin_kind_of_node(problem, node, by_numa_node=by_numa_node)
     if tuple(resources) == problem.dimensions:
         return found
     at = {dimension: number for number, dimension in enumerate(problem.dimensions)}
@@ -277,7 +277,7 @@ def _types(problem: Problem) -> tuple[str, ...]:
     return tuple(sorted(asked | {need.type for shape in problem.shapes for need in shape.shares}))
 
 
-def bin_kind_of(problem: Problem, node: NodeState, *, by_numa_node: bool) -> BinKind:
+def bin_kind_of_node(problem: Problem, node: NodeState, *, by_numa_node: bool) -> BinKind:
     """Return a node as a bin of shapes, in the Problem's units and without a price.
 
     Args:
@@ -289,7 +289,7 @@ def bin_kind_of(problem: Problem, node: NodeState, *, by_numa_node: bool) -> Bin
     sizes: list[Vector | None] = []
     for item, shape in enumerate(problem.shapes):
         takes = shape.amounts_on(node)
-        never = may_never_come_to(problem, item, node)
+        never = is_shape_barred_from_node(problem, item, node)
         never = never or any(a > b for a, b in zip(takes, node.amounts, strict=True))
         sizes.append(None if never else tuple(takes))
     devices = []
@@ -306,16 +306,16 @@ def bin_kind_of(problem: Problem, node: NodeState, *, by_numa_node: bool) -> Bin
 
 def _devices(
     shapes: Sequence[Shape], bank: DeviceBank | None, kind: str
-) -> tuple[BinDevices, list[bool]]:
+) -> tuple[BinDevicesOfOneType, list[bool]]:
     """Return the devices of a type, and which shapes may have what they ask of them."""
     wanted = [[need for need in shape.shares if need.type == kind] for shape in shapes]
     members = [d for devices in bank.shareable for d in devices] if bank is not None else []
     by_share = any(not need.whole for needs in wanted for need in needs) and bool(members)
     if not by_share:
         number = sum(bank.free) if bank is not None else 0
-        asks = tuple(DeviceAsk(shape.count_of(kind)) for shape in shapes)
+        asks = tuple(ItemDeviceAsk(shape.count_of(kind)) for shape in shapes)
         return (
-            BinDevices(((1,),) * number, (True,) * number, (), asks),
+            BinDevicesOfOneType(((1,),) * number, (True,) * number, (), asks),
             [ask.whole <= number for ask in asks],
         )
     classes: dict[object, tuple[int, Vector | None]] = {}
@@ -335,7 +335,7 @@ def _devices(
             may = may and size is not None
             if size is not None and any(size):
                 shares[number] += need.count
-        asks_found.append(DeviceAsk(whole, tuple(sorted(shares.items()))))
+        asks_found.append(ItemDeviceAsk(whole, tuple(sorted(shares.items()))))
         possible.append(may)
     width = len(members[0].left)
     sizes_of = [size or (0,) * width for _, size in classes.values()]
@@ -352,7 +352,7 @@ def _devices(
         return tuple(amounts[q] // unit for q, unit in kept)
 
     return (
-        BinDevices(
+        BinDevicesOfOneType(
             tuple(thin(device.left) for device in members),
             tuple(not device.shared for device in members),
             tuple(map(thin, sizes_of)),
@@ -362,7 +362,7 @@ def _devices(
     )
 
 
-def _least(devices: Iterable[ShareableDevice], need: ShareNeed) -> Vector | None:
+def _least(devices: Iterable[ShareableDevice], need: DeviceShareNeed) -> Vector | None:
     """Return the least that a share takes of any of the devices, quantity by quantity."""
     found = [size for d in devices if (size := d.takes(need.share)) is not None]
     return tuple(min(column) for column in zip(*found, strict=True)) if found else None
@@ -386,12 +386,14 @@ def _on_kind(kind: BinKind, shape: int) -> object:
     return size, tuple(_by_size(devices, shape) for devices in kind.devices)
 
 
-def _by_size(devices: BinDevices, shape: int) -> object:
+def _by_size(devices: BinDevicesOfOneType, shape: int) -> object:
     ask = devices.asks[shape]
     return ask.whole, tuple((devices.sizes[share], count) for share, count in ask.shares)
 
 
-def _of_items(devices: BinDevices, firsts: Sequence[int], more: int) -> BinDevices:
+def _of_items(
+    devices: BinDevicesOfOneType, firsts: Sequence[int], more: int
+) -> BinDevicesOfOneType:
     """Return the devices with the asks of items, and each size of a share once.
 
     Args:
@@ -406,9 +408,9 @@ def _of_items(devices: BinDevices, firsts: Sequence[int], more: int) -> BinDevic
         shares: Counter[int] = Counter()
         for share, count in devices.asks[shape].shares:
             shares[numbers.setdefault(devices.sizes[share], len(numbers))] += count
-        asks.append(DeviceAsk(devices.asks[shape].whole, tuple(sorted(shares.items()))))
-    asks += [DeviceAsk()] * more
-    return BinDevices(devices.rooms, devices.free, tuple(numbers), tuple(asks))
+        asks.append(ItemDeviceAsk(devices.asks[shape].whole, tuple(sorted(shares.items()))))
+    asks += [ItemDeviceAsk()] * more
+    return BinDevicesOfOneType(devices.rooms, devices.free, tuple(numbers), tuple(asks))
 
 
 def _units(kinds: Sequence[BinKind]) -> list[int]:

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.plan.arrays import FloatArray, IntArray
-from placer.plan.filler import Filler
+from placer.plan.filler import BinFiller
 from placer.plan.market import PurchaseProblem
-from placer.plan.master import MasterProblem, MasterSolution
+from placer.plan.master import PurchaseMasterProblem, PurchaseMasterSolution
 
 _NEARLY = 1e-6
 _OWNED = 1e-3
@@ -50,7 +50,7 @@ class BinPurchasePlan:
 
 
 @dataclass(slots=True)
-class SolutionRounding:
+class PurchaseSolutionRounding:
     """Rounds solutions of a master problem.
 
     Attributes:
@@ -60,8 +60,8 @@ class SolutionRounding:
     """
 
     market: PurchaseProblem
-    master: MasterProblem
-    filler: Filler
+    master: PurchaseMasterProblem
+    filler: BinFiller
     barred: frozenset[int] = frozenset()
     over: Callable[[], bool] = lambda: False
     _columns: list[IntArray] = field(init=False)
@@ -82,7 +82,9 @@ class SolutionRounding:
             self._numbers.append(np.array([number for number, _ in mine], np.int64))
             self._kinds.append(np.array([pattern.kind for _, pattern in mine], np.int64))
 
-    def best(self, solution: MasterSolution, tries: int, seed: int) -> BinPurchasePlan | None:
+    def best(
+        self, solution: PurchaseMasterSolution, tries: int, seed: int
+    ) -> BinPurchasePlan | None:
         """Return the cheapest plan of some tries, or None if none has room for all items."""
         rng = np.random.default_rng(seed)
         plans: list[BinPurchasePlan] = []
@@ -95,10 +97,10 @@ class SolutionRounding:
         return min(plans, key=lambda plan: plan.price, default=None)
 
     def once(
-        self, solution: MasterSolution, rng: np.random.Generator | None
+        self, solution: PurchaseMasterSolution, rng: np.random.Generator | None
     ) -> BinPurchasePlan | None:
         """Return a plan; with a generator, items are worth a little more or less."""
-        stock = BinStock(self.market, self.barred, self._planned(solution))
+        stock = BinPurchaseLedger(self.market, self.barred, self._planned(solution))
         fillings: list[tuple[FilledBin, ...]] = [()] * len(self.market.blocks)
         hardest = (solution.values * np.array(self.market.blocks)).sum(axis=1).argsort()[::-1]
         for block in hardest.tolist():
@@ -114,7 +116,7 @@ class SolutionRounding:
         price = sum(n * kind.price for n, kind in zip(bought, self.market.kinds, strict=True))
         return BinPurchasePlan(bought, price, tuple(fillings))
 
-    def _planned(self, solution: MasterSolution) -> list[int]:
+    def _planned(self, solution: PurchaseMasterSolution) -> list[int]:
         """Return how many bins of each kind are bought anyway, where blocks share them."""
         if len(self.market.blocks) == 1:
             return [0] * len(self.market.kinds)
@@ -122,7 +124,11 @@ class SolutionRounding:
         return planned
 
     def _block(
-        self, block: int, solution: MasterSolution, values: FloatArray, stock: "BinStock"
+        self,
+        block: int,
+        solution: PurchaseMasterSolution,
+        values: FloatArray,
+        stock: "BinPurchaseLedger",
     ) -> tuple[FilledBin, ...] | None:
         left = np.array(self.market.blocks[block], np.int64)
         bins: list[tuple[int, IntArray]] = []
@@ -145,7 +151,7 @@ class SolutionRounding:
         return tuple(self._cheaper(bins, stock))
 
     def _next(
-        self, block: int, left: IntArray, values: FloatArray, stock: "BinStock"
+        self, block: int, left: IntArray, values: FloatArray, stock: "BinPurchaseLedger"
     ) -> tuple[int, IntArray] | None:
         """Return what to fill next: the most worth for its price."""
         columns, kinds = self._columns[block], self._kinds[block]
@@ -161,7 +167,9 @@ class SolutionRounding:
         counts = self.filler.completed(int(kinds[best]), held[best], values, left)
         return int(kinds[best]), counts
 
-    def _cheaper(self, bins: list[tuple[int, IntArray]], stock: "BinStock") -> Iterator[FilledBin]:
+    def _cheaper(
+        self, bins: list[tuple[int, IntArray]], stock: "BinPurchaseLedger"
+    ) -> Iterator[FilledBin]:
         """Yield the bins, each as the cheapest that can be had and holds the same."""
         prices = [kind.price for kind in self.market.kinds]
         order = sorted(range(len(prices)), key=lambda kind: prices[kind])
@@ -189,7 +197,7 @@ class SolutionRounding:
             yield FilledBin(other, tuple(counts.tolist()))
 
 
-class BinStock:
+class BinPurchaseLedger:
     """Bins that are there, bought, or to be bought, while blocks are filled one by one.
 
     Attributes:

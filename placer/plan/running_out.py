@@ -10,7 +10,7 @@ from placer.plan.cases import ScenarioUnderLoss, plan_case_text
 from placer.plan.clock import PlanClock
 from placer.plan.question import PlanQuestion
 from placer.plan.relax import QuestionAsPacking, with_one_of_each_offer
-from placer.plan.witness import bought_nodes, plan_solve_options
+from placer.plan.witness import bought_nodes_by_offer, solve_options_on_clock
 from placer.search.solver import solve
 from placer_models.placement import Placed, pod_or_gang_title
 from placer_models.pod import Gang, Pod, pods_of_gangs
@@ -27,7 +27,7 @@ _MOST_NODES = 2_000
 """So many nodes are looked at for who has no place once one of them is lost."""
 
 
-def no_plan(
+def why_no_plan_exists(
     question: PlanQuestion, relaxed: QuestionAsPacking, solved: PurchaseSolution, clock: PlanClock
 ) -> NoPlanExists:
     """Say for which pods too little can be bought."""
@@ -78,9 +78,9 @@ def _after_a_loss(
     assert case.one_less is not None
     if sum(bought) <= _MOST_NODES and limits[case.one_less]:
         bought[case.one_less] = (limits[case.one_less] or 0) - 1
-        nodes = [n for some in bought_nodes(question, bought).values() for n in some]
+        nodes = [n for some in bought_nodes_by_offer(question, bought).values() for n in some]
         instance = replace(case.instance, nodes=(*case.instance.nodes, *nodes))
-        answer = solve(instance, plan_solve_options(clock, _ALONE, 1))
+        answer = solve(instance, solve_options_on_clock(clock, _ALONE, 1))
         if not isinstance(answer, Placed) and answer.unplaced:
             specs = {pod.key: pod.spec for pod in pods_of_gangs(case.instance.gangs)}
             alike = Counter(specs[one.namespace, one.name] for one in answer.unplaced)
@@ -100,7 +100,7 @@ def _why_no_offer(
     alone = Gang(pod.name, pod.namespace, (pod,), 1, lone=True)
     empty = replace(case.instance, nodes=(), running=(), gangs=(alone,), groups=(), left_out=())
     instance = with_one_of_each_offer(replace(question, offers=offers), empty)
-    answer = solve(instance, plan_solve_options(clock, _ALONE, 1))
+    answer = solve(instance, solve_options_on_clock(clock, _ALONE, 1))
     if isinstance(answer, Placed) or not answer.unplaced:
         return ()
     return answer.unplaced[0].reasons

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from placer_models.cluster import Machine
-from placer_models.files.errors import InputError, in_quotes, near_or_first_names
+from placer_models.files.errors import InputError
 from placer_models.files.faults import DocumentLocation
 from placer_models.instance.nodes import MachineFinder
-from placer_models.whatif.change import ChangeError, InstanceChange
+from placer_models.message_text import in_quotes, near_or_first_names_text
+from placer_models.whatif.change import InstanceChange, WhatIfChangeError
 from placer_models.whatif.language import KINDS, parse_change
 
 _PRICE = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,6})?")
@@ -66,7 +67,7 @@ class ScenarioChangeReader:
                 if not (colon and offer and amount):
                     at.fault(f"got {in_quotes(text)}; expected {word}=OFFER:{what}")
                 elif offer not in self.offers:
-                    near = near_or_first_names(offer, self.offers)
+                    near = near_or_first_names_text(offer, self.offers)
                     at.fault(f"got {in_quotes(text)}; no offer is called {in_quotes(offer)}{near}")
                 elif offer in known:
                     at.fault(f"got {in_quotes(text)}; {offer} has its {word} already")
@@ -79,7 +80,7 @@ class ScenarioChangeReader:
                 continue
             try:
                 changes.append(parse_change(text, self._machine))
-            except ChangeError as error:
+            except WhatIfChangeError as error:
                 more = "" if word in KINDS else f"; a plan has {REPRICE} and {MAX_OF} as well"
                 place.at(i).fault(f"{error}{more}")
         return tuple(changes), tuple(prices.items()), tuple(limits.items())

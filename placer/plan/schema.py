@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from placer_models.files.part import Amount, DocumentMetadataPart, Field, Name, Part
+from placer_models.files.part import Amount, Field, Name, Part, PlacerFileMetadataPart
 from placer_models.instance.fields import Priority
 from placer_models.instance.placement_file import PlacementFile
 from placer_models.instance.schema import (
@@ -10,8 +10,8 @@ from placer_models.instance.schema import (
     SHORT_FORMS,
     UNSUPPORTED,
     GangPart,
-    NodePart,
-    PodPart,
+    InstanceNodePart,
+    WaitingPodPart,
 )
 
 Number = Annotated[int, Field(ge=1, le=1_000_000)]
@@ -21,7 +21,7 @@ MOST_MORE = 1_000_000
 """So many more pods like one may be asked for."""
 
 
-class OfferPart(NodePart):
+class OfferPart(InstanceNodePart):
     """A node that can be bought, as often as needed; its name is the offer's."""
 
     machine: str = Field(
@@ -38,17 +38,17 @@ class OfferPart(NodePart):
     pack_of: Number = Field(1, description="Nodes are bought in multiples of this.")
 
 
-class DemandGangPart(GangPart):
+class PlanDemandGangPart(GangPart):
     """A gang that is asked for, or as many alike as there are replicas."""
 
     replicas: Annotated[int, Field(ge=1)] | None = None
 
 
-class DemandPart(Part):
+class PlanDemandPart(Part):
     """What is to be placed, beside what waits in the instance."""
 
-    pods: tuple[PodPart, ...] = ()
-    gangs: tuple[DemandGangPart, ...] = ()
+    pods: tuple[WaitingPodPart, ...] = ()
+    gangs: tuple[PlanDemandGangPart, ...] = ()
     more: dict[str, Annotated[int, Field(ge=1, le=MOST_MORE)]] = Field(
         default_factory=dict,
         description="So many more pods like one of the instance, or gangs like one: {ml/web: 9}.",
@@ -97,17 +97,17 @@ class PlanFile(Part):
 
     api_version: Literal["placer/v1"]
     kind: Literal["Plan"]
-    metadata: DocumentMetadataPart = DocumentMetadataPart()
+    metadata: PlacerFileMetadataPart = PlacerFileMetadataPart()
     currency: str = Field("", description="What prices are in; it is only shown.")
     offers: tuple[OfferPart, ...]
-    demand: DemandPart = DemandPart()
+    demand: PlanDemandPart = PlanDemandPart()
     scenarios: tuple[ScenarioPart, ...] = Field(
         (), description="What is bought has to do for each; without any, for what is asked for."
     )
     survive: SurvivePart | None = Field(
         None, description="What may be lost, in each scenario, without a pod without a place."
     )
-    headroom: tuple[PodPart, ...] = Field(
+    headroom: tuple[WaitingPodPart, ...] = Field(
         (), description="Pods for which there has to be room besides, as long as nothing is lost."
     )
 
@@ -120,7 +120,7 @@ class PurchaseEntry(Part):
     price: str
 
 
-class UseEntry(Part):
+class OfferResourceUseEntry(Part):
     """How much of a resource is in use."""
 
     resource: str
@@ -133,7 +133,7 @@ class OfferBindingResourceEntry(Part):
     offer: Name
     resource: str | None
     percent: float
-    uses: tuple[UseEntry, ...]
+    uses: tuple[OfferResourceUseEntry, ...]
 
 
 class PlanExcludingOfferEntry(Part):
@@ -152,7 +152,7 @@ class ScenarioUnderLossEntry(Part):
     pods: int
 
 
-class NoPlaceEntry(Part):
+class PlanPodWithoutPlaceEntry(Part):
     """A pod without a place; without a name it is any, as any node may be lost."""
 
     name: str
@@ -186,7 +186,7 @@ class PlanAnswerFile(Part):
     runners_up: tuple[PlanExcludingOfferEntry, ...]
     scenarios: tuple[ScenarioUnderLossEntry, ...]
     relaxed: tuple[str, ...]
-    unplaced: tuple[NoPlaceEntry, ...]
+    unplaced: tuple[PlanPodWithoutPlaceEntry, ...]
     mends: tuple[QuestionChangeEntry, ...]
     looked_for: tuple[str, ...]
     placements: tuple[PlacementFile, ...]
@@ -250,7 +250,7 @@ class LossOutcomeEntry(Part):
     survives: bool
     proven: bool
     moves: int
-    unplaced: tuple[NoPlaceEntry, ...]
+    unplaced: tuple[PlanPodWithoutPlaceEntry, ...]
     mend: LossPurchaseEntry | None
     placement: PlacementFile
 
@@ -281,7 +281,7 @@ class OfferCountEntry(Part):
     count: int
 
 
-class BindingResourceEntry(Part):
+class GrowthStepBindingResourceEntry(Part):
     """The resource that most of an offer's price is paid for."""
 
     offer: Name
@@ -299,16 +299,16 @@ class GrowthStepEntry(Part):
     gap_percent: float | None
     nodes: int
     mix: tuple[OfferCountEntry, ...]
-    binds: tuple[BindingResourceEntry, ...]
+    binds: tuple[GrowthStepBindingResourceEntry, ...]
     reason: str = Field(description="Why there is no plan; else empty.")
 
 
-class GrowthBottleneckEntry(Part):
+class GrowthRangeWithSameBindingEntry(Part):
     """Sizes of the demand for which the same binds."""
 
     first: str = Field(alias="from")
     last: str = Field(alias="to")
-    binds: tuple[BindingResourceEntry, ...]
+    binds: tuple[GrowthStepBindingResourceEntry, ...]
 
 
 class UnsolvedGrowthStepEntry(Part):
@@ -327,5 +327,5 @@ class PlanGrowthFile(Part):
     enough_up_to: str | None = Field(description="Up to this scale nothing has to be bought.")
     bought_from: str | None = Field(description="At this scale something has to be bought.")
     steps: tuple[GrowthStepEntry, ...]
-    stretches: tuple[GrowthBottleneckEntry, ...]
+    stretches: tuple[GrowthRangeWithSameBindingEntry, ...]
     missing: tuple[UnsolvedGrowthStepEntry, ...]

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from time import monotonic
 
-from placer.plan.answer import NoPlanExists, NoPlanFound, OfferPurchase, PurchasePlan
+from placer.plan.answer import NoPlanExists, NoPlanFoundInTime, OfferPurchase, PurchasePlan
 from placer.plan.losses import (
     NodeLoss,
-    combined_losses,
+    combined_node_losses,
     instance_after_loss,
     losses_of_domains,
     losses_of_single_nodes,
@@ -86,7 +86,7 @@ class LossPurchase:
     """
 
     mix: tuple[OfferPurchase, ...]
-    plan: PurchasePlan | NoPlanExists | NoPlanFound
+    plan: PurchasePlan | NoPlanExists | NoPlanFoundInTime
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +249,7 @@ def survive(
     if nodes > 1 and not domain:
         worst = [one.loss for one in sorted(found, key=lambda s: s.badness, reverse=True)]
         choices = _choices(singles, nodes)
-        found = trial.of(list(islice(combined_losses(worst, nodes), _MOST_TRIED)))
+        found = trial.of(list(islice(combined_node_losses(worst, nodes), _MOST_TRIED)))
     found.sort(key=lambda one: (tuple(-n for n in one.badness), one.loss.name))
     if offers:
         found = _mended(found, instance, tuple(offers), end_s, stop, tell, seed, workers)

@@ -5,11 +5,11 @@ from fractions import Fraction
 
 from placer.plan.answer import (
     NoPlanExists,
-    NoPlanFound,
+    NoPlanFoundInTime,
     PlanAnswer,
     PodsShortOfOffers,
     PurchasePlan,
-    QuestionChange,
+    SufficientQuestionChange,
 )
 from placer.plan.cases import plan_cases_of
 from placer.plan.fit_answer import FitCount
@@ -18,24 +18,24 @@ from placer.plan.question import PlanQuestion
 from placer.plan.survive import LossOutcome, LossPurchase, SurvivalAnswer
 from placer_models.files.documents import API_VERSION
 from placer_models.files.part import Json
-from placer_models.instance.placement_file import solve_answer_to_json
+from placer_models.instance.placement_file import solve_answer_to_dict
 from placer_models.placement import PartlyPlaced, Placed, Unplaced, pod_or_gang_title
 from placer_models.pod import pods_of_gangs
 
 
-def plans_to_json(questions: Sequence[PlanQuestion], answers: Sequence[PlanAnswer]) -> Json:
+def plan_answers_to_dict(questions: Sequence[PlanQuestion], answers: Sequence[PlanAnswer]) -> Json:
     """Return the answers for single scenarios as `PlanAnswersFile` describes them."""
     return {
         "apiVersion": API_VERSION,
         "kind": "PlanAnswers",
         "answers": [
-            plan_to_json(question, answer)
+            plan_answer_to_dict(question, answer)
             for question, answer in zip(questions, answers, strict=True)
         ],
     }
 
 
-def plan_to_json(question: PlanQuestion, answer: PlanAnswer) -> Json:
+def plan_answer_to_dict(question: PlanQuestion, answer: PlanAnswer) -> Json:
     """Return the answer as `PlanAnswerFile` describes it."""
     head: Json = {"apiVersion": API_VERSION, "kind": "PlanAnswer"}
     asked = [
@@ -73,7 +73,7 @@ def plan_to_json(question: PlanQuestion, answer: PlanAnswer) -> Json:
             return (
                 head | {"status": "infeasible"} | money | nothing | {"proven": True} | lists | said
             )
-        case NoPlanFound():
+        case NoPlanFoundInTime():
             said = {
                 "bound": f"{answer.bound:f}",
                 "unplaced": [*_unplaced(answer.unplaced)],
@@ -91,7 +91,7 @@ def _short(one: PodsShortOfOffers) -> Json:
     return found
 
 
-def _mend(one: QuestionChange) -> Json:
+def _mend(one: SufficientQuestionChange) -> Json:
     return {
         "changes": list(one.changes),
         "alike": one.alike,
@@ -136,13 +136,13 @@ def _bought(answer: PurchasePlan, lists: Json) -> Json:
             for one in answer.witnesses
         ],
         "placements": [
-            solve_answer_to_json(Placed(one.placement, ()), one.instance, {})
+            solve_answer_to_dict(Placed(one.placement, ()), one.instance, {})
             for one in answer.witnesses
         ],
     }
 
 
-def growth_to_json(question: PlanQuestion, curve: GrowthCurve) -> Json:
+def plan_growth_to_dict(question: PlanQuestion, curve: GrowthCurve) -> Json:
     """Return a growth curve as `PlanGrowthFile` describes it."""
     enough, beyond = curve.bursts()
     return {
@@ -191,7 +191,7 @@ def _unplaced(pods: Iterable[Unplaced]) -> list[Json]:
     ]
 
 
-def survival_to_json(answer: SurvivalAnswer, move_budget: int, currency: str) -> Json:
+def survival_answer_to_dict(answer: SurvivalAnswer, move_budget: int, currency: str) -> Json:
     """Return the answer as `SurvivalAnswerFile` describes it."""
     return {
         "apiVersion": API_VERSION,
@@ -223,7 +223,7 @@ def _loss(one: LossOutcome) -> Json:
         "moves": len(one.moves),
         "unplaced": _unplaced(one.unplaced),
         "mend": None if one.mend is None else _loss_mend(one.mend),
-        "placement": solve_answer_to_json(placed, one.instance, {}),
+        "placement": solve_answer_to_dict(placed, one.instance, {}),
     }
 
 
@@ -238,7 +238,7 @@ def _loss_mend(mend: LossPurchase) -> Json:
     }
 
 
-def fit_answer_to_json(steps: Sequence[FitCount], waiting: int) -> Json:
+def fit_answer_to_dict(steps: Sequence[FitCount], waiting: int) -> Json:
     """Return the answer as `FitAnswerFile` describes it.
 
     Args:
@@ -273,5 +273,5 @@ def _fit_step(step: FitCount) -> Json:
             }
             for one in step.classes
         ],
-        "placement": solve_answer_to_json(Placed(step.placement, ()), step.instance, {}),
+        "placement": solve_answer_to_dict(Placed(step.placement, ()), step.instance, {}),
     }

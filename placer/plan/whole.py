@@ -19,7 +19,7 @@ _NEARLY = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class IntegerMasterSolution:
+class IntegerPurchaseMasterSolution:
     """What CP-SAT says.
 
     Attributes:
@@ -34,7 +34,7 @@ class IntegerMasterSolution:
     impossible: bool = False
 
 
-def solve_integer_master(
+def solve_integer_purchase_master(
     market: PurchaseProblem,
     patterns: Sequence[BinPattern],
     clock: PlanClock,
@@ -42,7 +42,7 @@ def solve_integer_master(
     threads: int,
     hint: BinPurchasePlan | None = None,
     barred: frozenset[int] = frozenset(),
-) -> IntegerMasterSolution:
+) -> IntegerPurchaseMasterSolution:
     """Return the cheapest plan by the patterns that so much time of the clock allows.
 
     Args:
@@ -95,13 +95,13 @@ def solve_integer_master(
     status = solver.solve(model)
     clock.count(solver.response_proto.deterministic_time)
     if status == cp_model.INFEASIBLE:
-        return IntegerMasterSolution(impossible=True)
+        return IntegerPurchaseMasterSolution(impossible=True)
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        return IntegerMasterSolution()
+        return IntegerPurchaseMasterSolution()
     chosen = [(p, solver.value(v)) for p, v in zip(ordered, times, strict=True)]
     plan = _plan(market, [solver.value(v) for v in packs], chosen)
     bound = max(0, int(-(-(solver.best_objective_bound - _NEARLY) // 1)))
-    return IntegerMasterSolution(plan, bound)
+    return IntegerPurchaseMasterSolution(plan, bound)
 
 
 def _further(patterns: Sequence[BinPattern], hint: BinPurchasePlan | None) -> Iterator[BinPattern]:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from ortools.sat.python import cp_model
 
-from placer.plan.column_generation import ColumnGeneration
+from placer.plan.column_generation import PurchaseColumnGeneration
 from placer.plan.market import PurchaseProblem, value_of_items
-from placer.plan.proof import ItemValues
+from placer.plan.proof import IntegerItemValuesForProof
 
 MOST_CUTS = 400
 
@@ -37,7 +37,7 @@ class NeededWorthOfBins:
 
 
 def needed_bin_worths(
-    market: PurchaseProblem, proofs: Sequence[ItemValues]
+    market: PurchaseProblem, proofs: Sequence[IntegerItemValuesForProof]
 ) -> list[NeededWorthOfBins]:
     """Return what bins have to be worth, by values that were proven and by sums."""
     found = dict.fromkeys(_by_sums(market))
@@ -46,7 +46,9 @@ def needed_bin_worths(
     return [_smaller(one) for one in found if one.total > 0]
 
 
-def _needs_by(market: PurchaseProblem, values: ItemValues) -> Iterator[NeededWorthOfBins]:
+def _needs_by(
+    market: PurchaseProblem, values: IntegerItemValuesForProof
+) -> Iterator[NeededWorthOfBins]:
     """Yield what the bins of each block have to be worth by some values."""
     for block, (of_item, counts) in enumerate(zip(values.of_item, market.blocks, strict=True)):
         fullest = tuple(of_kind[block] for of_kind in values.fullest)
@@ -87,7 +89,7 @@ def _smaller(one: NeededWorthOfBins) -> NeededWorthOfBins:
     return NeededWorthOfBins(tuple(-(-n // part) for n in one.fullest), -(-one.total // part))
 
 
-def price_bound_by_whole_bins(generation: ColumnGeneration, time: float, most: int) -> int:
+def price_bound_by_whole_bins(generation: PurchaseColumnGeneration, time: float, most: int) -> int:
     """Return a price below which there is no plan.
 
     The cheapest bins that do by all that is known are filled by patterns. Where these leave
@@ -117,7 +119,7 @@ def price_bound_by_whole_bins(generation: ColumnGeneration, time: float, most: i
 
 
 def _cheapest(
-    generation: ColumnGeneration, time: float, most: int
+    generation: PurchaseColumnGeneration, time: float, most: int
 ) -> tuple[int, tuple[int, ...] | None]:
     """Return the least price of bins that are worth enough, and these bins if they were found."""
     market, clock = generation.market, generation.clock

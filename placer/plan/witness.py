@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from placer.greedy.gang_order import hardest_first
+from placer.greedy.gang_order import gang_pods_most_demanding_first
 from placer.greedy.node_table import GreedyNodeTable
 from placer.judge.breaches import breaches
 from placer.plan.cases import ScenarioUnderLoss
 from placer.plan.clock import PlanClock
-from placer.plan.filler import Filler
+from placer.plan.filler import BinFiller
 from placer.plan.market import PurchaseProblem
 from placer.plan.question import NodeOffer, PlanQuestion
 from placer.plan.relax import QuestionAsPacking
@@ -28,11 +28,11 @@ from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Node
-from placer_models.illegal_running import with_running_as_counted
+from placer_models.illegal_running import with_running_pods_counted_as_legal
 from placer_models.placement import PartlyPlaced, Placed, Placement, Unplaced
 from placer_models.pod import Gang, Pod, PodSpec, pods_of_gangs
 from placer_models.problem.problem import Choices
-from placer_models.relations import asks_where_members_are, looks_at_others
+from placer_models.relations import asks_something_of_other_pods, asks_where_members_are
 
 _ROUNDS = 30
 """So often further nodes are bought for pods that found no place."""
@@ -60,7 +60,7 @@ class ScenarioPlacement:
 
 
 @dataclass(frozen=True, slots=True)
-class PodsWithoutPlace:
+class ScenarioPodsWithoutPlace:
     """Pods of a case that found no place, and why as far as it is known."""
 
     scenario: str
@@ -69,7 +69,7 @@ class PodsWithoutPlace:
 
 
 @dataclass(frozen=True, slots=True)
-class PlanPlacements:
+class PlanWitnessPlacements:
     """What became of a plan.
 
     Attributes:
@@ -81,7 +81,7 @@ class PlanPlacements:
 
     bought: tuple[int, ...]
     witnesses: tuple[ScenarioPlacement, ...] = ()
-    missing: PodsWithoutPlace | None = None
+    missing: ScenarioPodsWithoutPlace | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class _Placed:
     placement: Placement
 
 
-def place_on_purchase(
+def place_pods_on_bought_nodes(
     question: PlanQuestion,
     relaxation: QuestionAsPacking,
     plan: BinPurchasePlan,
@@ -101,7 +101,7 @@ def place_on_purchase(
     end: float,
     threads: int = 2,
     stop: Callable[[], bool] = lambda: False,
-) -> PlanPlacements:
+) -> PlanWitnessPlacements:
     """Return the witnesses of a plan, which may buy more than the market thought enough.
 
     Args:
@@ -125,8 +125,8 @@ def place_on_purchase(
                 continue
             layer = _Layer(question, relaxation, number, clock, end, threads, stop)
             found = layer.place(plan.fillings[relaxation.block_of[number]], stock)
-            if isinstance(found, PodsWithoutPlace):
-                return PlanPlacements(tuple(stock), missing=found)
+            if isinstance(found, ScenarioPodsWithoutPlace):
+                return PlanWitnessPlacements(tuple(stock), missing=found)
             placed[number] = found
             used = layer.needed(found)
             needed = [max(a, b) for a, b in zip(needed, used, strict=True)]
@@ -145,7 +145,7 @@ def place_on_purchase(
         for number, case in enumerate(relaxation.cases)
         if number in placed
     )
-    return PlanPlacements(bought, witnesses)
+    return PlanWitnessPlacements(bought, witnesses)
 
 
 def _used(placed: _Placed, relaxation: QuestionAsPacking) -> list[int]:
@@ -175,7 +175,7 @@ def _named(
     nodes = {
         offer.name: some
         for index, (offer, some) in enumerate(
-            zip(question.offers, bought_nodes(question, bought).values(), strict=True)
+            zip(question.offers, bought_nodes_by_offer(question, bought).values(), strict=True)
         )
         if index not in case.barred
     }
@@ -203,7 +203,7 @@ def _named(
     return ScenarioPlacement(case.scenario, instance, placement, case.loss)
 
 
-def bought_nodes(question: PlanQuestion, bought: Sequence[int]) -> dict[str, list[Node]]:
+def bought_nodes_by_offer(question: PlanQuestion, bought: Sequence[int]) -> dict[str, list[Node]]:
     """Return the nodes that are bought of each offer, named by it and a number."""
     taken = {node.name for node in question.instance.nodes}
     found = {}
@@ -261,7 +261,7 @@ class _Layer:
 
     def place(
         self, fillings: Sequence[FilledBin], stock: Sequence[int]
-    ) -> _Placed | PodsWithoutPlace:
+    ) -> _Placed | ScenarioPodsWithoutPlace:
         """Return the pods on nodes, or who is missing when nothing further can be bought."""
         asked = self.case.instance
         lost = self.relaxation.lost
@@ -281,7 +281,9 @@ class _Layer:
                 for i, f in enumerate(mine)
             )
             instance = replace(
-                with_running_as_counted(asked), nodes=(*asked.nodes, *nodes), move_budget=0
+                with_running_pods_counted_as_legal(asked),
+                nodes=(*asked.nodes, *nodes),
+                move_budget=0,
             )
             if searching:
                 placement, left, reasons = self._searched(instance)
@@ -296,7 +298,7 @@ class _Layer:
         if not reasons:
             fast = solve(instance, SolveOptions(Engine.GREEDY, workers=1))
             reasons = () if isinstance(fast, Placed) else fast.unplaced
-        return PodsWithoutPlace(self.case.name, reasons, tuple(left))
+        return ScenarioPodsWithoutPlace(self.case.name, reasons, tuple(left))
 
     def _offer(self, filled: FilledBin) -> NodeOffer:
         return self.question.offers[filled.kind - self.relaxation.there]
@@ -304,7 +306,7 @@ class _Layer:
     def _searched(self, instance: Instance) -> tuple[Placement, list[Pod], tuple[Unplaced, ...]]:
         """Let the whole search place the demand."""
         time = max(_LEAST_S, 0.3 * (self.end - self.clock.now()))
-        answer = solve(instance, plan_solve_options(self.clock, time, self.threads))
+        answer = solve(instance, solve_options_on_clock(self.clock, time, self.threads))
         if isinstance(answer, Placed):
             return answer.placement, [], ()
         placement = answer.placement if isinstance(answer, PartlyPlaced) else Placement(())
@@ -328,19 +330,19 @@ class _Layer:
         first = len(instance.nodes) - len(mine)
         homes = [(position[next(names[filled.kind])], filled) for filled in there]
         homes += [(first + i, filled) for i, filled in enumerate(mine)]
-        filler = Filler(self.relaxation.market.kinds)
+        filler = BinFiller(self.relaxation.market.kinds)
         for node, filled in homes:
             by_device = filler.by_device(filled.kind, np.array(filled.counts, np.int64))
             items = by_device or [i for i, count in enumerate(filled.counts) for _ in range(count)]
             chosen = [waiting[item].popleft() for item in items if waiting[item]]
-            for index in chosen if by_device else hardest_first(problem, chosen):
+            for index in chosen if by_device else gang_pods_most_demanding_first(problem, chosen):
                 bid = table.bid(problem.pods[index], table.state(node))
                 if bid is None:
                     waiting[self.item_of[pods[index].spec]].append(index)
                 else:
                     table.take(index, bid.choice.on(node))
         rest = [index for queue in waiting.values() for index in queue]
-        for index in hardest_first(problem, rest):
+        for index in gang_pods_most_demanding_first(problem, rest):
             choice = table.find(index)
             if choice is not None:
                 table.take(index, choice)
@@ -377,7 +379,7 @@ def _bins_for(
     alone: bool,
 ) -> Iterator[FilledBin]:
     """Yield bins that hold what is wanted, as far as they can be bought, the best price first."""
-    filler = Filler(market.kinds)
+    filler = BinFiller(market.kinds)
     sizes = _cheapest(market, there)
     while wanted.any():
         best: tuple[float, int, np.ndarray] | None = None
@@ -436,7 +438,7 @@ def _idle(
     ]
 
 
-def plan_solve_options(clock: PlanClock, time: float, threads: int) -> SolveOptions:
+def solve_options_on_clock(clock: PlanClock, time: float, threads: int) -> SolveOptions:
     """Return the options of a search that takes so much time of a clock, which is counted."""
     wall_s = clock.wall_s(clock.now() + time)
     if wall_s is not None:
@@ -451,4 +453,4 @@ def any_looks_beyond_node(gangs: Sequence[Gang], instance: Instance) -> bool:
     asked = any(map(asks_where_members_are, gangs)) or bool(instance.groups)
     specs = {id(pod.spec): pod.spec for pod in pods_of_gangs(tuple(gangs))}.values()
     running = (one.pod.spec for one in instance.running)
-    return asked or any(map(looks_at_others, (*specs, *running)))
+    return asked or any(map(asks_something_of_other_pods, (*specs, *running)))

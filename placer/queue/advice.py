@@ -20,7 +20,7 @@ MAJORITY_PERMILLE = 900
 
 
 @dataclass(frozen=True, slots=True)
-class JobThreadAdvice:
+class JobThreadCountAdvice:
     """Advice about one job, drawn from the history of its threads.
 
     Attributes:
@@ -53,7 +53,7 @@ class JobThreadAdvice:
         return Fraction(self.threads, self.now)
 
 
-def job_threads_for_work(
+def job_thread_count_for_work(
     work_us: int, *, target_us: int = TARGET_US, splittable: bool = True
 ) -> int:
     """Return ceil(work / target), at least 1; a job that cannot be split stays at 1."""
@@ -72,7 +72,7 @@ def advise_job_thread_count(
     splittable: bool = True,
     target_us: int = TARGET_US,
     majority_permille: int = MAJORITY_PERMILLE,
-) -> JobThreadAdvice:
+) -> JobThreadCountAdvice:
     """Advise a thread count for a job from the lengths of its threads in one run."""
     if not lengths_us or min(lengths_us) < 0:
         raise ValueError(f"job '{job}' needs the lengths of its threads, each 0 or more")
@@ -80,11 +80,11 @@ def advise_job_thread_count(
         raise ValueError(f"the majority is {majority_permille} permille; it is 1 to 1000")
     lengths = tuple(sorted(lengths_us))
     now = len(lengths)
-    by_work = job_threads_for_work(sum(lengths), target_us=target_us, splittable=splittable)
+    by_work = job_thread_count_for_work(sum(lengths), target_us=target_us, splittable=splittable)
     majority = -(-now * majority_permille // 1000)
     for_majority = max(1, -(-now * lengths[majority - 1] // target_us)) if splittable else now
     threads = max(now, by_work, for_majority) if splittable else now
-    return JobThreadAdvice(
+    return JobThreadCountAdvice(
         job=job,
         now=now,
         work_us=sum(lengths),

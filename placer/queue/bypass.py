@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
-from placer.queue.flow import Flow, FlowGroup, FlowLag, Job
-from placer.queue.model import ChargeTime, DispatchTicket, DispatchUnit
-from placer.queue.reservation import EndForecast, UnitReservation
+from placer.queue.flow import Flow, FlowBypassLag, FlowGroup, QueueJob
+from placer.queue.model import DispatchTicket, DispatchUnit, FlowChargeTime
+from placer.queue.reservation import RunEndForecast, UnitReservation
 
 UnitFits = Callable[[DispatchUnit], bool]
 """Whether a unit can start now."""
@@ -31,16 +31,16 @@ class StartableUnit(NamedTuple):
 
     """
 
-    job: Job
+    job: QueueJob
     position: int
     skipped: tuple[tuple[Flow, Flow], ...]
-    tried: tuple[Job, ...]
+    tried: tuple[QueueJob, ...]
 
 
 class JobHoldingUpQueue(NamedTuple):
     """A job before which nothing may go any more, and whose oldest unit does not fit."""
 
-    job: Job
+    job: QueueJob
 
 
 @dataclass(slots=True)
@@ -55,13 +55,13 @@ class NextUnitSearch:
 
     """
 
-    charge: ChargeTime
+    charge: FlowChargeTime
     now_us: int
     fits: UnitFits
     limit: int
     look_ahead: int
-    forecast: EndForecast | None = None
-    reserved: Job | None = None
+    forecast: RunEndForecast | None = None
+    reserved: QueueJob | None = None
     refused: bool = False
 
     def below(self, group: FlowGroup) -> StartableUnit | JobHoldingUpQueue | None:
@@ -70,7 +70,7 @@ class NextUnitSearch:
         Return None if no unit that was tried may start.
         """
         skipped: list[Flow] = []
-        tried: list[Job] = []
+        tried: list[QueueJob] = []
         for flow in group.in_order(self.charge, self.now_us):
             found = self.below(flow) if isinstance(flow, FlowGroup) else self._of(flow)
             if isinstance(found, StartableUnit):
@@ -86,7 +86,7 @@ class NextUnitSearch:
             tried.extend(_jobs(flow))
         return None
 
-    def _of(self, job: Job) -> StartableUnit | JobHoldingUpQueue | None:
+    def _of(self, job: QueueJob) -> StartableUnit | JobHoldingUpQueue | None:
         depth = 1 if job.overtaken >= self.limit else self.look_ahead
         for position, unit in enumerate(islice(job.waiting, depth)):
             if position == 0 and job is self.reserved:
@@ -106,19 +106,23 @@ class NextUnitSearch:
         self.refused |= delays
         return not delays
 
-    def _first(self, flow: Flow) -> Job:
+    def _first(self, flow: Flow) -> QueueJob:
         while isinstance(flow, FlowGroup):
             flow = next(flow.in_order(self.charge, self.now_us))
         return flow
 
 
-def count_bypass(flow: Flow, by: Flow, charge: ChargeTime, now_us: int, times: int = 1) -> None:
+def record_bypass(
+    flow: Flow, by: Flow, charge: FlowChargeTime, now_us: int, times: int = 1
+) -> None:
     """Count that a sibling was served, and charged, although the flow stood before it."""
     flow.passes = flow.passes_now(charge, now_us) + times
     flow.behind = max(flow.behind, by.key(by.standing(charge, now_us)))
 
 
-def flows_standing_before(job: Job, charge: ChargeTime, now_us: int) -> Iterator[tuple[Flow, Flow]]:
+def flows_standing_before(
+    job: QueueJob, charge: FlowChargeTime, now_us: int
+) -> Iterator[tuple[Flow, Flow]]:
     """Yield the flows that stand before a job, each paired with its sibling on the job's path."""
     for flow in job.path():
         siblings = flow.parent.in_order(charge, now_us) if flow.parent else iter(())
@@ -128,7 +132,7 @@ def flows_standing_before(job: Job, charge: ChargeTime, now_us: int) -> Iterator
             yield other, flow
 
 
-def is_bypass_limit_reached(job: Job, limit: int, charge: ChargeTime, now_us: int) -> bool:
+def is_bypass_limit_reached(job: QueueJob, limit: int, charge: FlowChargeTime, now_us: int) -> bool:
     """Return whether nothing may go before the job's oldest unit any more."""
     passed = (flow.passes_now(charge, now_us) for flow in job.path())
     return job.overtaken >= limit or max(passed) >= limit
@@ -148,11 +152,11 @@ class DispatchTransaction:
     """
 
     reserved: UnitReservation | None
-    started: list[tuple[Job, int, DispatchTicket]] = field(default_factory=list)
+    started: list[tuple[QueueJob, int, DispatchTicket]] = field(default_factory=list)
     counts: dict[Flow, tuple[int, int, int, int | None]] = field(default_factory=dict)
-    groups: dict[FlowGroup, tuple[int, int, FlowLag]] = field(default_factory=dict)
+    groups: dict[FlowGroup, tuple[int, int, FlowBypassLag]] = field(default_factory=dict)
 
-    def note_start(self, job: Job) -> None:
+    def note_start(self, job: QueueJob) -> None:
         """Note the groups above a job before it starts something."""
         group = job.parent
         while group is not None:
@@ -161,10 +165,10 @@ class DispatchTransaction:
 
     def note(self, flow: Flow) -> None:
         """Note the counts of a flow before they change."""
-        job = (flow.overtaken, flow.held_since_us) if isinstance(flow, Job) else (0, None)
+        job = (flow.overtaken, flow.held_since_us) if isinstance(flow, QueueJob) else (0, None)
         self.counts.setdefault(flow, (flow.passes, flow.behind, *job))
 
-    def forget(self, job: Job) -> None:
+    def forget(self, job: QueueJob) -> None:
         """Let the counts of a job and of the groups above it stay as they are now."""
         for flow in job.path():
             self.counts.pop(flow, None)
@@ -175,18 +179,20 @@ class DispatchTransaction:
             group.virtual, group.highest, group.last = state
         for flow, (passes, behind, overtaken, held_since_us) in self.counts.items():
             flow.passes, flow.behind = passes, behind
-            if isinstance(flow, Job):
+            if isinstance(flow, QueueJob):
                 flow.overtaken, flow.held_since_us = overtaken, held_since_us
 
 
-def turns_out_of_order(batch: Sequence[tuple[Job, bool]]) -> dict[tuple[Flow, Flow], int]:
+def bypass_counts_of_sibling_pairs(
+    batch: Sequence[tuple[QueueJob, bool]],
+) -> dict[tuple[Flow, Flow], int]:
     """Count for a batch, in its order, how often one sibling went before another.
 
     The batch has a pair for each pick: its job, and whether it was placed. A pick that was
     placed went before the jobs of all earlier picks that were not.
     """
     turns: Counter[tuple[Flow, Flow]] = Counter()
-    left: dict[Job, None] = {}
+    left: dict[QueueJob, None] = {}
     for served, placed in batch:
         if placed:
             parts = dict.fromkeys(_where_paths_part(job, served) for job in left)
@@ -196,14 +202,14 @@ def turns_out_of_order(batch: Sequence[tuple[Job, bool]]) -> dict[tuple[Flow, Fl
     return turns
 
 
-def _where_paths_part(job: Job, other: Job) -> tuple[Flow, Flow] | None:
+def _where_paths_part(job: QueueJob, other: QueueJob) -> tuple[Flow, Flow] | None:
     """Return the siblings at which two jobs' paths part, or None if both are one job."""
     pairs = zip(reversed(tuple(job.path())), reversed(tuple(other.path())), strict=False)
     return next(((a, b) for a, b in pairs if a is not b), None)
 
 
-def _jobs(flow: Flow) -> list[Job]:
-    if isinstance(flow, Job):
+def _jobs(flow: Flow) -> list[QueueJob]:
+    if isinstance(flow, QueueJob):
         return [flow]
     return [
         job for child in flow.children.values() if child.entry is not None for job in _jobs(child)

@@ -5,13 +5,11 @@ from fractions import Fraction
 from itertools import islice
 
 from placer.queue.flow import Flow, FlowGroup
-from placer.queue.model import ONE_MILLI, US_PER_S, ChargeTime, SiblingFlowChoice
-
-_DECIMALS = 3
+from placer.queue.model import ONE_MILLI, US_PER_S, FlowChargeTime, SiblingFlowChoice
 
 
 def next_flow_at_each_level(
-    root: FlowGroup, charge: ChargeTime, now_us: int
+    root: FlowGroup, charge: FlowChargeTime, now_us: int
 ) -> tuple[SiblingFlowChoice, ...]:
     """Return the choice at each level of the tree, or none if no unit waits."""
     steps: list[SiblingFlowChoice] = []
@@ -25,16 +23,16 @@ def next_flow_at_each_level(
             SiblingFlowChoice(
                 group=None if flow is root else flow.name,
                 chosen=chosen.name,
-                value=usage_per_weight(chosen, charge, now_us),
+                value=weighted_service(chosen, charge, now_us),
                 runner_up=others[0].name if others else None,
-                runner_up_value=usage_per_weight(others[0], charge, now_us) if others else None,
+                runner_up_value=weighted_service(others[0], charge, now_us) if others else None,
             )
         )
         flow = chosen
     return tuple(steps)
 
 
-def usage_per_weight(flow: Flow, charge: ChargeTime, now_us: int) -> Fraction:
+def weighted_service(flow: Flow, charge: FlowChargeTime, now_us: int) -> Fraction:
     """Return a flow's thread-microseconds over its weight."""
     return Fraction(flow.standing(charge, now_us) * ONE_MILLI, flow.weight_milli)
 
@@ -49,17 +47,21 @@ def flow_choices_in_words(steps: Sequence[SiblingFlowChoice]) -> str:
     return "; ".join(clauses) or "nobody else waits"
 
 
-def format_us_as_seconds(value: Fraction) -> str:
-    """Write microseconds as seconds, to the millisecond: ``101.5``."""
-    text = f"{float(value / US_PER_S):.{_DECIMALS}f}"
+def us_as_seconds_text_without_unit(time_us: int | Fraction) -> str:
+    """Return microseconds as seconds, to the millisecond: ``1,020``, ``101.5``."""
+    text = f"{float(time_us) / US_PER_S:,.3f}"
     return text.rstrip("0").rstrip(".")
 
 
 def _clause(step: SiblingFlowChoice) -> str:
     place = f"in {step.group}: " if step.group else ""
-    gap = f"gap {format_us_as_seconds(step.gap)}" if step.gap else "a tie: the older goes first"
-    against = format_us_as_seconds(step.runner_up_value or Fraction(0))
+    gap = (
+        f"gap {us_as_seconds_text_without_unit(step.gap)}"
+        if step.gap
+        else "a tie: the older goes first"
+    )
+    against = us_as_seconds_text_without_unit(step.runner_up_value or Fraction(0))
     return (
-        f"{place}{step.chosen} {format_us_as_seconds(step.value)} "
+        f"{place}{step.chosen} {us_as_seconds_text_without_unit(step.value)} "
         f"against {step.runner_up} {against} ({gap})"
     )

@@ -21,27 +21,27 @@ from placer.queue.bypass import (
     NextUnitSearch,
     StartableUnit,
     UnitFits,
-    count_bypass,
+    bypass_counts_of_sibling_pairs,
     flows_standing_before,
     is_bypass_limit_reached,
-    turns_out_of_order,
+    record_bypass,
 )
-from placer.queue.flow import Flow, Job
+from placer.queue.flow import Flow, QueueJob
 from placer.queue.model import (
     US_PER_S,
     BypassedUnit,
-    ChargeTime,
     DispatchTicket,
     DispatchUnit,
+    FlowChargeTime,
+    QueueBatch,
     QueuePick,
-    QueueSelection,
     ReservedUnit,
 )
-from placer.queue.reservation import EndForecast, UnitReservation
-from placer.queue.threads import LeastServedQueue, check_at_least
+from placer.queue.reservation import RunEndForecast, UnitReservation
+from placer.queue.threads import FairQueueWithoutFitCheck, check_queue_setting_at_least
 
 
-class FairQueue(LeastServedQueue):
+class FairQueue(FairQueueWithoutFitCheck):
     """A queue that decides whose unit is next. It reads no clock: callers tell it the time.
 
     Attributes:
@@ -57,16 +57,16 @@ class FairQueue(LeastServedQueue):
     def __init__(
         self,
         *,
-        charge: ChargeTime = ChargeTime.DISPATCH,
+        charge: FlowChargeTime = FlowChargeTime.DISPATCH,
         guess_us: int = 60 * US_PER_S,
         bypass_limit: int = 8,
         hold_us: int = 600 * US_PER_S,
         look_ahead: int = 16,
     ) -> None:
         super().__init__(charge=charge, guess_us=guess_us)
-        check_at_least("bypass_limit", bypass_limit, 0)
-        check_at_least("hold_us", hold_us, 0)
-        check_at_least("look_ahead", look_ahead, 1)
+        check_queue_setting_at_least("bypass_limit", bypass_limit, 0)
+        check_queue_setting_at_least("hold_us", hold_us, 0)
+        check_queue_setting_at_least("look_ahead", look_ahead, 1)
         self.bypass_limit = bypass_limit
         self.hold_us = hold_us
         self.look_ahead = look_ahead
@@ -81,7 +81,7 @@ class FairQueue(LeastServedQueue):
         super().remove(name)
 
     def next_that_fits(
-        self, now_us: int, fits: UnitFits, forecast: EndForecast | None = None
+        self, now_us: int, fits: UnitFits, forecast: RunEndForecast | None = None
     ) -> DispatchTicket | ReservedUnit | None:
         """Dispatch the least served unit that may start.
 
@@ -138,7 +138,7 @@ class FairQueue(LeastServedQueue):
         finally:
             self._attempt = None
 
-    def select(self, now_us: int, limit: int) -> QueueSelection:
+    def select(self, now_us: int, limit: int) -> QueueBatch:
         """Choose at most ``limit`` units for a batch, in order of fairness (Q12).
 
         All of them are charged as if they started now; ``settle`` must follow. A unit
@@ -149,11 +149,11 @@ class FairQueue(LeastServedQueue):
             steps, held = self.explain(now_us), self._is_held(job, now_us)
             picks.append(QueuePick(self._start(job, 0, now_us), steps))
             if held:
-                return QueueSelection(tuple(picks), held=True)
-        return QueueSelection(tuple(picks), held=False)
+                return QueueBatch(tuple(picks), held=True)
+        return QueueBatch(tuple(picks), held=False)
 
     def settle(
-        self, batch: QueueSelection, placed: Collection[int], now_us: int
+        self, batch: QueueBatch, placed: Collection[int], now_us: int
     ) -> tuple[BypassedUnit, ...]:
         """Take back the units of a batch that found no place; return which were passed over.
 
@@ -169,13 +169,15 @@ class FairQueue(LeastServedQueue):
             later -= runs
             if not runs:
                 left.append((ticket, later))
-        turns = turns_out_of_order([(jobs[ticket.job], runs) for ticket, runs in tickets])
+        turns = bypass_counts_of_sibling_pairs(
+            [(jobs[ticket.job], runs) for ticket, runs in tickets]
+        )
         for ticket, times in reversed(left):
             job = jobs[ticket.job]
             self._take_back(job, ticket)
             job.overtaken, job.held_since_us = ticket.passes + times, ticket.held_since_us
         for (flow, by), times in turns.items():
-            count_bypass(flow, by, self.tree.charge, now_us, times)
+            record_bypass(flow, by, self.tree.charge, now_us, times)
         waiting = list(dict.fromkeys(jobs[ticket.job] for ticket, _ in left))
         bypasses = [self._bypass(job, now_us) for job in waiting if job.overtaken]
         for job in waiting:
@@ -194,15 +196,15 @@ class FairQueue(LeastServedQueue):
 
     def bypasses(self, now_us: int) -> tuple[BypassedUnit, ...]:
         """Return the units that others went before and that still wait."""
-        jobs = (flow for flow in self.tree.flows.values() if isinstance(flow, Job))
+        jobs = (flow for flow in self.tree.flows.values() if isinstance(flow, QueueJob))
         return tuple(self._bypass(job, now_us) for job in jobs if job.overtaken and job.waiting)
 
-    def _reserved_job(self, forecast: EndForecast | None) -> Job | None:
+    def _reserved_job(self, forecast: RunEndForecast | None) -> QueueJob | None:
         """Return the job whose oldest unit has the reservation, if it waits still."""
         if forecast is None or self.reserved is None:
             return None
         job = self.tree.flows.get(self.reserved.job)
-        if not isinstance(job, Job) or self._reservation_of(job) is None:
+        if not isinstance(job, QueueJob) or self._reservation_of(job) is None:
             self.reserved = None
             return None
         due_us, known_us = forecast.due_us(self.reserved.unit), self.reserved.due_us
@@ -217,7 +219,7 @@ class FairQueue(LeastServedQueue):
             due_us = search.forecast.due_us(unit)
             self.reserved = UnitReservation(search.reserved.name, unit, search.now_us, due_us)
 
-    def _start_reserved(self, job: Job, now_us: int) -> DispatchTicket:
+    def _start_reserved(self, job: QueueJob, now_us: int) -> DispatchTicket:
         """Dispatch the unit that has the reservation; it goes before all that stand before it."""
         before = tuple(flows_standing_before(job, self.tree.charge, now_us))
         ticket = self._start(job, 0, now_us)
@@ -226,7 +228,7 @@ class FairQueue(LeastServedQueue):
         return ticket
 
     def _start_found(
-        self, found: StartableUnit, reserved: Job | None, now_us: int
+        self, found: StartableUnit, reserved: QueueJob | None, now_us: int
     ) -> DispatchTicket:
         """Dispatch a unit that a search has found, and count whom it has gone before."""
         overtaken = found.tried
@@ -246,14 +248,14 @@ class FairQueue(LeastServedQueue):
 
     def _pass_over(self, flow: Flow, by: Flow, now_us: int) -> None:
         self._note(flow)
-        count_bypass(flow, by, self.tree.charge, now_us)
+        record_bypass(flow, by, self.tree.charge, now_us)
 
     def _note(self, flow: Flow) -> None:
         """Note the counts of a flow that are about to change, in case they are put back."""
         if self._attempt is not None:
             self._attempt.note(flow)
 
-    def _start(self, job: Job, position: int, now_us: int) -> DispatchTicket:
+    def _start(self, job: QueueJob, position: int, now_us: int) -> DispatchTicket:
         """Dispatch the unit of the job at the position in its queue; its counts go with it."""
         self._note(job)
         if self._attempt is not None:
@@ -275,7 +277,7 @@ class FairQueue(LeastServedQueue):
             self._attempt.started.append((job, position, ticket))
         return ticket
 
-    def _reservation_of(self, job: Job) -> UnitReservation | None:
+    def _reservation_of(self, job: QueueJob) -> UnitReservation | None:
         """Return the reservation if the job's oldest unit has it."""
         reserved = self.reserved
         has_it = (
@@ -286,7 +288,7 @@ class FairQueue(LeastServedQueue):
         )
         return reserved if has_it else None
 
-    def _hold_ends(self, job: Job, now_us: int) -> bool:
+    def _hold_ends(self, job: QueueJob, now_us: int) -> bool:
         """Set the job's oldest unit aside if it was held for too long; return whether it was.
 
         A unit with a reservation is not held for too long before it is due.
@@ -311,8 +313,8 @@ class FairQueue(LeastServedQueue):
             self.tree.sleep(job, now_us)
         return True
 
-    def _is_held(self, job: Job, now_us: int) -> bool:
+    def _is_held(self, job: QueueJob, now_us: int) -> bool:
         return is_bypass_limit_reached(job, self.bypass_limit, self.tree.charge, now_us)
 
-    def _bypass(self, job: Job, now_us: int) -> BypassedUnit:
+    def _bypass(self, job: QueueJob, now_us: int) -> BypassedUnit:
         return BypassedUnit(job.name, job.waiting[0], job.overtaken, self._is_held(job, now_us))

@@ -12,7 +12,7 @@ from placer.queue.model import ONE_MILLI
 
 
 @dataclass(frozen=True, slots=True)
-class FlowDemand:
+class FlowShareDemand:
     """A flow that wants a share.
 
     Attributes:
@@ -24,12 +24,12 @@ class FlowDemand:
 
     name: str
     weight_milli: int = ONE_MILLI
-    children: tuple["FlowDemand", ...] = ()
+    children: tuple["FlowShareDemand", ...] = ()
     least: int = 0
     most: int | None = None
 
 
-def steady_shares(capacity: int, demands: Sequence[FlowDemand]) -> dict[str, Fraction]:
+def steady_shares(capacity: int, demands: Sequence[FlowShareDemand]) -> dict[str, Fraction]:
     """Return the share of each flow that has no children."""
     shares: dict[str, Fraction] = {}
     _share_out(Fraction(capacity), demands, shares)
@@ -37,7 +37,7 @@ def steady_shares(capacity: int, demands: Sequence[FlowDemand]) -> dict[str, Fra
 
 
 def _share_out(
-    capacity: Fraction, demands: Sequence[FlowDemand], shares: dict[str, Fraction]
+    capacity: Fraction, demands: Sequence[FlowShareDemand], shares: dict[str, Fraction]
 ) -> None:
     level = _level(capacity, demands)
     for demand in demands:
@@ -48,7 +48,7 @@ def _share_out(
             shares[demand.name] = share
 
 
-def _level(capacity: Fraction, demands: Sequence[FlowDemand]) -> Fraction:
+def _level(capacity: Fraction, demands: Sequence[FlowShareDemand]) -> Fraction:
     """Return the share per weight at which the demands take the capacity, or all they can.
 
     What they take grows with the level in straight pieces, from bend to bend. The answer
@@ -74,21 +74,21 @@ def _level(capacity: Fraction, demands: Sequence[FlowDemand]) -> Fraction:
     return low + max(capacity - taken, Fraction(0)) / slope if slope else low
 
 
-def _taken(level: Fraction, demands: Sequence[FlowDemand]) -> Fraction:
+def _taken(level: Fraction, demands: Sequence[FlowShareDemand]) -> Fraction:
     return sum((_at(level, demand) for demand in demands), Fraction(0))
 
 
-def _at(level: Fraction, demand: FlowDemand) -> Fraction:
+def _at(level: Fraction, demand: FlowShareDemand) -> Fraction:
     share = max(level * demand.weight_milli, Fraction(_least(demand)))
     most = _most(demand)
     return share if most is None else min(share, Fraction(most))
 
 
-def _least(demand: FlowDemand) -> int:
+def _least(demand: FlowShareDemand) -> int:
     return sum(map(_least, demand.children)) if demand.children else demand.least
 
 
-def _most(demand: FlowDemand) -> int | None:
+def _most(demand: FlowShareDemand) -> int | None:
     if not demand.children:
         return demand.most
     total = 0

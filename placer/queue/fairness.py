@@ -4,7 +4,7 @@ The meter keeps its own values and virtual times. A value is dispatched lengths 
 true lengths, not estimates. A flow that was idle starts at the virtual time. The meter's
 figure is the lead of a flow over its least served active sibling, right after a dispatch, as
 a share of the flow's own longest length over weight. Charging at dispatch keeps it at 1 or
-below, whatever flows arrive. The rule as first written down (``ChargeTime.RUNNING``) does not.
+below, whatever flows arrive. The rule as first written down (``FlowChargeTime.RUNNING``) does not.
 """
 
 import math
@@ -35,7 +35,7 @@ class _Level:
 
 
 @dataclass(frozen=True, slots=True)
-class LargestLead:
+class LargestFlowLead:
     """The largest lead that was seen.
 
     Attributes:
@@ -65,7 +65,7 @@ class FairnessMeter:
         self._levels: dict[str, _Level] = {}
         for name, group in groups.items():
             self._levels.setdefault(group, _Level([])).children.append(name)
-        self.worst = LargestLead()
+        self.worst = LargestFlowLead()
 
     def served(self, job: str, service: int) -> None:
         """Note a job's recent past, in thread-microseconds; it and its groups start from it."""
@@ -114,7 +114,7 @@ class FairnessMeter:
         lead = account.value - self._accounts[least].value
         ratio = lead * account.weight_milli / (account.longest * ONE_MILLI)
         if ratio > self.worst.ratio:
-            self.worst = LargestLead(name, least, now_us, lead, ratio)
+            self.worst = LargestFlowLead(name, least, now_us, lead, ratio)
 
     def _active(self, level: _Level) -> list[str]:
         return [child for child in level.children if self._accounts[child].queued]

@@ -10,13 +10,13 @@ from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from placer.queue.model import KEY_BITS, ChargeTime, DispatchUnit, weighted_service_key
+from placer.queue.model import KEY_BITS, DispatchUnit, FlowChargeTime, weighted_service_key
 
 HeapEntry = tuple[int, int, "Flow"]
 """A flow in its parent's heap: its key, its rank among all flows, itself."""
 
 
-class FlowLag(NamedTuple):
+class FlowBypassLag(NamedTuple):
     """How far a flow is behind siblings that went before it, see ``placer.queue.bypass``.
 
     Attributes:
@@ -29,7 +29,7 @@ class FlowLag(NamedTuple):
     behind: int = 0
 
 
-class FlowAccount(ABC):
+class AbstractFlow(ABC):
     """What groups and jobs have in common. Mutable; ``FlowTree`` keeps it consistent.
 
     Attributes:
@@ -88,15 +88,17 @@ class FlowAccount(ABC):
     def service(self, now_us: int) -> int:
         """Return the thread-microseconds executed, running units included (Q4)."""
 
-    def standing(self, charge: ChargeTime, now_us: int) -> int:
+    def standing(self, charge: FlowChargeTime, now_us: int) -> int:
         """Return what decisions go by at the moment, in thread-microseconds."""
-        return self.tally if charge is ChargeTime.DISPATCH else self.tally + self.service(now_us)
+        return (
+            self.tally if charge is FlowChargeTime.DISPATCH else self.tally + self.service(now_us)
+        )
 
-    def passed(self, charge: ChargeTime, now_us: int) -> FlowLag:
+    def passed(self, charge: FlowChargeTime, now_us: int) -> FlowBypassLag:
         """Return how far behind it is; a sibling that starts beside it is at least as far."""
-        return FlowLag(self.passes_now(charge, now_us), self.behind)
+        return FlowBypassLag(self.passes_now(charge, now_us), self.behind)
 
-    def passes_now(self, charge: ChargeTime, now_us: int) -> int:
+    def passes_now(self, charge: FlowChargeTime, now_us: int) -> int:
         """Return how often siblings went before it since it last caught up."""
         return self.passes if self.key(self.standing(charge, now_us)) < self.behind else 0
 
@@ -105,7 +107,7 @@ class FlowAccount(ABC):
         return (standing << KEY_BITS) // self.weight_milli  # weighted_service_key, without the call
 
 
-class FlowGroup(FlowAccount):
+class FlowGroup(AbstractFlow):
     """A flow of flows.
 
     Attributes:
@@ -137,7 +139,7 @@ class FlowGroup(FlowAccount):
         self.heap: list[HeapEntry] = []
         self.virtual = 0
         self.highest = 0
-        self.last = FlowLag()
+        self.last = FlowBypassLag()
 
     def queued(self) -> int:
         """Return how many units wait below."""
@@ -158,7 +160,7 @@ class FlowGroup(FlowAccount):
         child.entry = (child.key(child.tally), child.rank, child)
         self._push(child.entry)
 
-    def leave(self, child: "Flow", charge: ChargeTime, now_us: int) -> None:
+    def leave(self, child: "Flow", charge: FlowChargeTime, now_us: int) -> None:
         """Take a child that has nothing left to dispatch out of the active children."""
         self.active -= 1
         self.active_milli -= child.weight_milli
@@ -185,9 +187,9 @@ class FlowGroup(FlowAccount):
         """Return the active child of least value; some child must be active."""
         return self._least()[2]
 
-    def in_order(self, charge: ChargeTime, now_us: int) -> Iterator["Flow"]:
+    def in_order(self, charge: FlowChargeTime, now_us: int) -> Iterator["Flow"]:
         """Yield the active children, least value first; k of them cost O(k log k)."""
-        if charge is ChargeTime.RUNNING:
+        if charge is FlowChargeTime.RUNNING:
             active = (child for child in self.children.values() if child.entry is not None)
             yield from sorted(active, key=lambda c: (c.key(c.standing(charge, now_us)), c.rank))
             return
@@ -200,12 +202,14 @@ class FlowGroup(FlowAccount):
                 if below < len(self.heap):
                     heapq.heappush(frontier, (self.heap[below], below))
 
-    def lowest(self, charge: ChargeTime, now_us: int) -> "Flow | None":
+    def lowest(self, charge: FlowChargeTime, now_us: int) -> "Flow | None":
         """Return the active child of least value at the moment, or None if none is active."""
         if self.active == 0:
             return None
         return (
-            self.first() if charge is ChargeTime.DISPATCH else next(self.in_order(charge, now_us))
+            self.first()
+            if charge is FlowChargeTime.DISPATCH
+            else next(self.in_order(charge, now_us))
         )
 
     def advance(self, charge: int) -> int:
@@ -247,7 +251,7 @@ class FlowGroup(FlowAccount):
             heapq.heapify(self.heap)
 
 
-class Job(FlowAccount):
+class QueueJob(AbstractFlow):
     """A flow of units.
 
     Attributes:
@@ -306,5 +310,5 @@ class Job(FlowAccount):
         return self.ended_us // self.ended if self.ended else guess_us
 
 
-Flow = FlowGroup | Job
+Flow = FlowGroup | QueueJob
 """Either kind of flow; ``isinstance(flow, FlowGroup)`` tells them apart."""

@@ -15,15 +15,15 @@ keep their values within one thread length of each other; everything here serves
   where the virtual time stood at its start: the lift has swallowed the rest.
 """
 
-from placer.queue.flow import Flow, FlowGroup, Job
+from placer.queue.flow import Flow, FlowGroup, QueueJob
 from placer.queue.model import (
     DEFAULT_GROUP,
     MAX_WEIGHT_MILLI,
     ONE_MILLI,
-    ChargeTime,
     DispatchTicket,
     DispatchUnit,
-    VirtualTimeRise,
+    FlowChargeTime,
+    VirtualTimeRiseByDispatch,
     service_to_reach_key,
 )
 
@@ -38,7 +38,7 @@ class FlowTree:
 
     """
 
-    def __init__(self, charge: ChargeTime) -> None:
+    def __init__(self, charge: FlowChargeTime) -> None:
         self.charge = charge
         self.root = FlowGroup("", None, ONE_MILLI, -1)
         self.flows: dict[str, Flow] = {}
@@ -53,7 +53,7 @@ class FlowTree:
         above.children[name] = self.flows[name] = group
         return group
 
-    def add_job(self, name: str, weight_milli: int, group: str | None) -> Job:
+    def add_job(self, name: str, weight_milli: int, group: str | None) -> QueueJob:
         """Add a job to a group; without one, to the default group."""
         if name == DEFAULT_GROUP:
             raise ValueError(f"'{name}' is the group of jobs that name none; rename the job")
@@ -62,7 +62,7 @@ class FlowTree:
             self.add_group(DEFAULT_GROUP, ONE_MILLI, None)
         above = self.group(group or DEFAULT_GROUP)
         self._check_new(name, weight_milli)
-        job = Job(name, above, weight_milli, self._next_rank())
+        job = QueueJob(name, above, weight_milli, self._next_rank())
         above.children[name] = self.flows[name] = job
         return job
 
@@ -85,10 +85,10 @@ class FlowTree:
             raise ValueError(f"'{name}' is a job; only groups hold other flows")
         return flow
 
-    def job(self, name: str) -> Job:
+    def job(self, name: str) -> QueueJob:
         """Return the job with this name."""
         flow = self.flow(name)
-        if not isinstance(flow, Job):
+        if not isinstance(flow, QueueJob):
             raise ValueError(f"'{name}' is a group; units belong to jobs")
         return flow
 
@@ -99,30 +99,30 @@ class FlowTree:
         except KeyError:
             raise ValueError(f"there is no flow '{name}'; add it first") from None
 
-    def set_recent(self, job: Job, service: int) -> None:
+    def set_recent(self, job: QueueJob, service: int) -> None:
         """Give a job a recent past, from which it and its groups start without a lift."""
         job.executed += service
         flow: Flow = job
         while flow.parent is not None:
-            if self.charge is ChargeTime.DISPATCH:
+            if self.charge is FlowChargeTime.DISPATCH:
                 flow.tally += service
             flow.recent = True
             flow = flow.parent
 
-    def wake(self, job: Job, now_us: int) -> None:
+    def wake(self, job: QueueJob, now_us: int) -> None:
         """Count the job, and the groups above it, among the active flows."""
         flow: Flow = job
         while (group := flow.parent) is not None and flow.entry is None:
             lifted = not flow.recent and self._lift(flow, group, now_us)
             flow.recent = False
             group.enter(flow)
-            if self.charge is ChargeTime.DISPATCH:
+            if self.charge is FlowChargeTime.DISPATCH:
                 if not lifted:
                     group.highest = max(group.highest, flow.key(flow.tally))
                 group.catch_up()
             flow = group
 
-    def resume(self, job: Job) -> None:
+    def resume(self, job: QueueJob) -> None:
         """Count the job, and the groups above it, as active again, without a lift."""
         flow: Flow = job
         while (group := flow.parent) is not None and flow.entry is None:
@@ -130,8 +130,8 @@ class FlowTree:
             flow = group
 
     def start(
-        self, job: Job, unit: DispatchUnit, now_us: int, charge: int
-    ) -> tuple[VirtualTimeRise, ...]:
+        self, job: QueueJob, unit: DispatchUnit, now_us: int, charge: int
+    ) -> tuple[VirtualTimeRiseByDispatch, ...]:
         """Charge a unit that starts; return the rises, from the job's group upward.
 
         Flows in which no more units wait leave the active ones.
@@ -139,7 +139,7 @@ class FlowTree:
         self.sequence += 1
         job.running += unit.width
         job.starts_sum += unit.width * now_us
-        rises: list[VirtualTimeRise] = []
+        rises: list[VirtualTimeRiseByDispatch] = []
         flow: Flow = job
         backlogged = bool(job.waiting)
         while (group := flow.parent) is not None:
@@ -148,17 +148,17 @@ class FlowTree:
             rises.append(
                 self._served(group, flow, now_us, charge, backlogged)
                 if waited
-                else VirtualTimeRise()
+                else VirtualTimeRiseByDispatch()
             )
             backlogged = group.active > 0
             flow = group
         return tuple(rises)
 
-    def end(self, job: Job, ticket: DispatchTicket, executed: int) -> None:
+    def end(self, job: QueueJob, ticket: DispatchTicket, executed: int) -> None:
         """Replace what a unit was charged by what it executed."""
         self._land(job, ticket)
         job.executed += executed
-        if self.charge is ChargeTime.RUNNING or executed == ticket.charge:
+        if self.charge is FlowChargeTime.RUNNING or executed == ticket.charge:
             return
         correction = executed - ticket.charge
         flow: Flow = job
@@ -171,7 +171,7 @@ class FlowTree:
             group.correct(rise.by_charge * correction // ticket.charge)
             flow = group
 
-    def undo(self, job: Job, ticket: DispatchTicket) -> None:
+    def undo(self, job: QueueJob, ticket: DispatchTicket) -> None:
         """Undo the charge of a unit that did not start after all; it waits again."""
         self._land(job, ticket)
         flow: Flow = job
@@ -184,16 +184,16 @@ class FlowTree:
                 group.update(flow)
             else:
                 group.enter(flow)
-            if self.charge is ChargeTime.DISPATCH:
+            if self.charge is FlowChargeTime.DISPATCH:
                 group.catch_up()
             flow = group
 
-    def sleep(self, job: Job, now_us: int) -> None:
+    def sleep(self, job: QueueJob, now_us: int) -> None:
         """Take a job without units, and groups without active flows, out of the active flows."""
         flow: Flow = job
         while (group := flow.parent) is not None and flow.entry is not None:
             group.leave(flow, self.charge, now_us)
-            if self.charge is ChargeTime.DISPATCH:
+            if self.charge is FlowChargeTime.DISPATCH:
                 group.catch_up()
             if group.active:
                 return
@@ -201,16 +201,16 @@ class FlowTree:
 
     def _served(
         self, group: FlowGroup, flow: Flow, now_us: int, charge: int, backlogged: bool
-    ) -> VirtualTimeRise:
+    ) -> VirtualTimeRiseByDispatch:
         """Let an active child go on or leave; return the rise of its group's virtual time."""
         before = group.virtual
         group.update(flow)
         by_charge = group.advance(charge)
         if not backlogged:
             group.leave(flow, self.charge, now_us)
-        if self.charge is ChargeTime.DISPATCH:
+        if self.charge is FlowChargeTime.DISPATCH:
             group.catch_up()
-        return VirtualTimeRise(by_charge, group.virtual - before)
+        return VirtualTimeRiseByDispatch(by_charge, group.virtual - before)
 
     def _correction(self, flow: Flow, ticket: DispatchTicket, correction: int) -> int:
         """Return the part of a correction that a flow gets: a refund less what a lift swallowed."""
@@ -220,14 +220,14 @@ class FlowTree:
         flow.ahead -= refund
         return -refund
 
-    def _land(self, job: Job, ticket: DispatchTicket) -> None:
+    def _land(self, job: QueueJob, ticket: DispatchTicket) -> None:
         job.running -= ticket.unit.width
         job.starts_sum -= ticket.unit.width * ticket.start_us
 
     def _lift(self, flow: Flow, group: FlowGroup, now_us: int) -> bool:
         """Start an idle flow at the virtual time; return False if it was not behind that."""
         lowest = group.lowest(self.charge, now_us)
-        if lowest is not None and self.charge is ChargeTime.RUNNING:
+        if lowest is not None and self.charge is FlowChargeTime.RUNNING:
             # Nothing is charged, so the virtual time only follows the lowest value.
             group.virtual = max(group.virtual, lowest.key(lowest.standing(self.charge, now_us)))
         beside = group.last if lowest is None else lowest.passed(self.charge, now_us)

@@ -40,7 +40,7 @@ DEFAULT_GROUP = "default"
 """The group of a job that names none; its weight is 1 unless told otherwise (Q6)."""
 
 
-class ChargeTime(StrEnum):
+class FlowChargeTime(StrEnum):
     """When a flow pays for the service it gets. The value is the word in files."""
 
     DISPATCH = "dispatch"
@@ -65,7 +65,7 @@ class DispatchUnit(NamedTuple):
     width: int = 1
 
 
-class VirtualTimeRise(NamedTuple):
+class VirtualTimeRiseByDispatch(NamedTuple):
     """What a dispatch did to the virtual time of a group; both are keys.
 
     Attributes:
@@ -83,7 +83,7 @@ class DispatchTicket(NamedTuple):
 
     Attributes:
         sequence: Its place in the order of dispatch.
-        charge: Thread-microseconds that were charged; 0 under ``ChargeTime.RUNNING``.
+        charge: Thread-microseconds that were charged; 0 under ``FlowChargeTime.RUNNING``.
         passes: How often others had gone before it while it was the oldest of its job.
         held_since_us: The time since which nothing could go before it, or None if it was
             not held.
@@ -100,7 +100,7 @@ class DispatchTicket(NamedTuple):
     passes: int = 0
     held_since_us: int | None = None
     turn_us: int | None = None
-    rises: tuple[VirtualTimeRise, ...] = ()
+    rises: tuple[VirtualTimeRiseByDispatch, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ class QueuePick:
 
 
 @dataclass(frozen=True, slots=True)
-class QueueSelection:
+class QueueBatch:
     """The units that enter the next batch, in the order of fairness.
 
     Attributes:

@@ -8,7 +8,7 @@ import math
 from fractions import Fraction
 
 
-def borrowed_share_permille(
+def kueue_borrowed_share_permille(
     usage: int, nominal: int, lendable: int, weight: Fraction = Fraction(1)
 ) -> int:
     """Return Kueue's share: what is borrowed of what the cohort lends, over the weight."""
@@ -16,7 +16,7 @@ def borrowed_share_permille(
     return math.ceil(Fraction(1000 * borrowed, lendable) / weight)
 
 
-def decayed_usage(before: float, usage: float, elapsed_s: float, half_life_s: float) -> float:
+def kueue_decayed_usage(before: float, usage: float, elapsed_s: float, half_life_s: float) -> float:
     """Return Kueue's usage after a time of constant usage: each half-life halves the gap."""
     kept = 0.5 ** (elapsed_s / half_life_s)
     return float(before * kept + usage * (1 - kept))

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 from placer.queue.model import DispatchUnit
 
 
-class EndForecast(Protocol):
+class RunEndForecast(Protocol):
     """What is known of the time to come: when what runs will end, by the lengths that were told.
 
     Something of unknown length does not end, as far as a forecast can tell. What has run for

@@ -8,26 +8,31 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from placer.queue.fair import FairQueue
-from placer.queue.flow import Flow, FlowGroup, FlowLag, Job
-from placer.queue.model import ChargeTime, DispatchTicket, DispatchUnit, VirtualTimeRise
+from placer.queue.flow import Flow, FlowBypassLag, FlowGroup, QueueJob
+from placer.queue.model import (
+    DispatchTicket,
+    DispatchUnit,
+    FlowChargeTime,
+    VirtualTimeRiseByDispatch,
+)
 from placer.queue.reservation import UnitReservation
 
 VERSION = 2
 
-_NOBODY = FlowLag()
+_NOBODY = FlowBypassLag()
 
 
 @dataclass(frozen=True, slots=True)
-class FlowGroupState:
+class GroupVirtualTimeSnapshot:
     """The fields that only groups and the top of the tree have; see ``FlowGroup``."""
 
     virtual: int = 0
     highest: int = 0
-    last: FlowLag = _NOBODY
+    last: FlowBypassLag = _NOBODY
 
 
 @dataclass(frozen=True, slots=True)
-class FlowState:
+class FlowSnapshot:
     """One flow. A group has no units; a job has nothing of a group.
 
     Attributes:
@@ -47,7 +52,7 @@ class FlowState:
     executed: int
     passes: int
     behind: int
-    as_group: FlowGroupState = FlowGroupState()
+    as_group: GroupVirtualTimeSnapshot = GroupVirtualTimeSnapshot()
     waiting: tuple[DispatchUnit, ...] = ()
     overtaken: int = 0
     held_since_us: int | None = None
@@ -65,21 +70,21 @@ class QueueSnapshot:
 
     """
 
-    charge: ChargeTime
+    charge: FlowChargeTime
     guess_us: int
     bypass_limit: int
     hold_us: int
     look_ahead: int
     sequence: int
     ranks: int
-    top: FlowGroupState
-    flows: tuple[FlowState, ...]
+    top: GroupVirtualTimeSnapshot
+    flows: tuple[FlowSnapshot, ...]
     in_flight: tuple[DispatchTicket, ...]
     set_aside: tuple[tuple[str, DispatchUnit], ...]
     reserved: UnitReservation | None = None
 
 
-def take_snapshot(queue: FairQueue) -> QueueSnapshot:
+def take_queue_snapshot(queue: FairQueue) -> QueueSnapshot:
     """Return the queue's state."""
     return QueueSnapshot(
         charge=queue.tree.charge,
@@ -97,7 +102,7 @@ def take_snapshot(queue: FairQueue) -> QueueSnapshot:
     )
 
 
-def restore(snapshot: QueueSnapshot) -> FairQueue:
+def restore_queue(snapshot: QueueSnapshot) -> FairQueue:
     """Return a queue in the state that was taken."""
     queue = FairQueue(
         charge=snapshot.charge,
@@ -123,18 +128,18 @@ def restore(snapshot: QueueSnapshot) -> FairQueue:
     _resume_group(tree.root, snapshot.top)
     tree.sequence, tree.ranks = snapshot.sequence, snapshot.ranks
     for flow in tuple(tree.flows.values()):
-        if isinstance(flow, Job) and flow.waiting:
+        if isinstance(flow, QueueJob) and flow.waiting:
             tree.resume(flow)
     return queue
 
 
-def queue_snapshot_to_json(snapshot: QueueSnapshot) -> str:
+def queue_snapshot_json_text(snapshot: QueueSnapshot) -> str:
     """Write a snapshot as one line of JSON."""
     return json.dumps({"version": VERSION, **asdict(snapshot)}, separators=(",", ":"))
 
 
-def queue_snapshot_from_json(text: str) -> QueueSnapshot:
-    """Read what ``queue_snapshot_to_json`` wrote.
+def parse_queue_snapshot_json(text: str) -> QueueSnapshot:
+    """Read what ``queue_snapshot_json_text`` wrote.
 
     Raises:
         ValueError: The text was written by a version that this one does not know.
@@ -144,10 +149,10 @@ def queue_snapshot_from_json(text: str) -> QueueSnapshot:
     version = fields.pop("version", None)
     if version != VERSION:
         raise ValueError(f"the snapshot is of version {version}; this Placer reads {VERSION}")
-    fields["charge"] = ChargeTime(fields["charge"])
+    fields["charge"] = FlowChargeTime(fields["charge"])
     fields["top"] = _group_of(fields["top"])
     fields["flows"] = tuple(
-        FlowState(
+        FlowSnapshot(
             **{
                 **state,
                 "as_group": _group_of(state["as_group"]),
@@ -164,7 +169,7 @@ def queue_snapshot_from_json(text: str) -> QueueSnapshot:
     return QueueSnapshot(**fields)
 
 
-def _state(flow: Flow) -> FlowState:
+def _state(flow: Flow) -> FlowSnapshot:
     group = flow.parent.name if flow.parent else ""
     common = (
         flow.weight_milli,
@@ -178,8 +183,8 @@ def _state(flow: Flow) -> FlowState:
         flow.behind,
     )
     if isinstance(flow, FlowGroup):
-        return FlowState(flow.name, group, True, *common, as_group=_group_state(flow))
-    return FlowState(
+        return FlowSnapshot(flow.name, group, True, *common, as_group=_group_state(flow))
+    return FlowSnapshot(
         flow.name,
         group,
         False,
@@ -192,7 +197,7 @@ def _state(flow: Flow) -> FlowState:
     )
 
 
-def _resume(flow: Flow, state: FlowState) -> None:
+def _resume(flow: Flow, state: FlowSnapshot) -> None:
     flow.rank = state.rank
     flow.tally, flow.recent = state.tally, state.recent
     flow.started_at, flow.ahead = state.started_at, state.ahead
@@ -209,16 +214,18 @@ def _resume(flow: Flow, state: FlowState) -> None:
 def _ticket(values: list[Any]) -> DispatchTicket:
     sequence, job, unit, *rest, rises = values
     ticket = DispatchTicket(sequence, job, DispatchUnit(*unit), *rest)
-    return ticket._replace(rises=tuple(VirtualTimeRise(*rise) for rise in rises))
+    return ticket._replace(rises=tuple(VirtualTimeRiseByDispatch(*rise) for rise in rises))
 
 
-def _group_of(fields: dict[str, Any]) -> FlowGroupState:
-    return FlowGroupState(fields["virtual"], fields["highest"], FlowLag(*fields["last"]))
+def _group_of(fields: dict[str, Any]) -> GroupVirtualTimeSnapshot:
+    return GroupVirtualTimeSnapshot(
+        fields["virtual"], fields["highest"], FlowBypassLag(*fields["last"])
+    )
 
 
-def _group_state(group: FlowGroup) -> FlowGroupState:
-    return FlowGroupState(group.virtual, group.highest, group.last)
+def _group_state(group: FlowGroup) -> GroupVirtualTimeSnapshot:
+    return GroupVirtualTimeSnapshot(group.virtual, group.highest, group.last)
 
 
-def _resume_group(group: FlowGroup, state: FlowGroupState) -> None:
+def _resume_group(group: FlowGroup, state: GroupVirtualTimeSnapshot) -> None:
     group.virtual, group.highest, group.last = state.virtual, state.highest, state.last

@@ -5,20 +5,20 @@ units that may not fit.
 """
 
 from placer.queue.explain import next_flow_at_each_level
-from placer.queue.flow import Flow, FlowGroup, Job
+from placer.queue.flow import Flow, FlowGroup, QueueJob
 from placer.queue.flow_tree import FlowTree
 from placer.queue.model import (
     ONE_MILLI,
     US_PER_S,
-    ChargeTime,
     DispatchTicket,
     DispatchUnit,
+    FlowChargeTime,
     FlowReport,
     SiblingFlowChoice,
 )
 
 
-class LeastServedQueue:
+class FairQueueWithoutFitCheck:
     """A queue that decides whose unit is next. It reads no clock: callers tell it the time.
 
     Attributes:
@@ -29,9 +29,12 @@ class LeastServedQueue:
     """
 
     def __init__(
-        self, *, charge: ChargeTime = ChargeTime.DISPATCH, guess_us: int = 60 * US_PER_S
+        self,
+        *,
+        charge: FlowChargeTime = FlowChargeTime.DISPATCH,
+        guess_us: int = 60 * US_PER_S,
     ) -> None:
-        check_at_least("guess_us", guess_us, 1)
+        check_queue_setting_at_least("guess_us", guess_us, 1)
         self.tree = FlowTree(charge)
         self.guess_us = guess_us
         self.in_flight: dict[int, DispatchTicket] = {}
@@ -117,25 +120,25 @@ class LeastServedQueue:
             running=flow.holds(),
         )
 
-    def _least_served(self, now_us: int) -> Job | None:
+    def _least_served(self, now_us: int) -> QueueJob | None:
         flow: Flow = self.tree.root
-        running = self.tree.charge is ChargeTime.RUNNING
+        running = self.tree.charge is FlowChargeTime.RUNNING
         while isinstance(flow, FlowGroup):
             if not flow.active:
                 return None
-            flow = next(flow.in_order(ChargeTime.RUNNING, now_us)) if running else flow.first()
+            flow = next(flow.in_order(FlowChargeTime.RUNNING, now_us)) if running else flow.first()
         return flow
 
-    def _start(self, job: Job, position: int, now_us: int) -> DispatchTicket:
+    def _start(self, job: QueueJob, position: int, now_us: int) -> DispatchTicket:
         """Dispatch the unit of the job at the position in its queue."""
         unit = job.waiting[position]
         del job.waiting[position]
         return self._ticket(job, unit, now_us)
 
-    def _ticket(self, job: Job, unit: DispatchUnit, now_us: int) -> DispatchTicket:
+    def _ticket(self, job: QueueJob, unit: DispatchUnit, now_us: int) -> DispatchTicket:
         """Charge a unit that starts, by the present estimate if its length is unknown."""
         charge = 0
-        if self.tree.charge is ChargeTime.DISPATCH:
+        if self.tree.charge is FlowChargeTime.DISPATCH:
             length_us = unit.length_us
             if length_us is None:
                 length_us = job.estimate_us(self.guess_us)
@@ -146,7 +149,7 @@ class LeastServedQueue:
         self.in_flight[sequence] = ticket
         return ticket
 
-    def _take_back(self, job: Job, ticket: DispatchTicket, position: int = 0) -> None:
+    def _take_back(self, job: QueueJob, ticket: DispatchTicket, position: int = 0) -> None:
         self._land(ticket)
         job.waiting.insert(position, ticket.unit)
         self.tree.undo(job, ticket)
@@ -160,7 +163,7 @@ class LeastServedQueue:
         del self.in_flight[ticket.sequence]
 
 
-def check_at_least(name: str, value: int, least: int) -> None:
+def check_queue_setting_at_least(name: str, value: int, least: int) -> None:
     """Check a setting of a queue.
 
     Raises:

@@ -12,7 +12,7 @@ SCORED = (NodeStrategy.LEAST_REQUESTED, NodeStrategy.MOST_BALANCED)
 
 
 @dataclass(frozen=True, slots=True)
-class ClassUse:
+class QuotaClassUse:
     """How much a node has of one class, and how much of that is requested.
 
     Raises:
@@ -33,7 +33,7 @@ class ClassUse:
 
 
 def used_fractions_after_request(
-    uses: Mapping[str, ClassUse], asked: Mapping[str, int]
+    uses: Mapping[str, QuotaClassUse], asked: Mapping[str, int]
 ) -> tuple[Fraction, ...]:
     """Return (used + asked) / total for each class asked for.
 
@@ -49,7 +49,9 @@ def used_fractions_after_request(
     return tuple(Fraction(uses[name].used + asked[name], uses[name].total) for name in asked)
 
 
-def strategy_score_of_shares(strategy: NodeStrategy, shares: Sequence[Fraction]) -> Fraction:
+def strategy_score_of_used_fractions(
+    strategy: NodeStrategy, shares: Sequence[Fraction]
+) -> Fraction:
     """Return the score of a node, exactly; lower is better, 0 where nothing is asked for.
 
     Raises:
@@ -69,7 +71,9 @@ def strategy_score_of_shares(strategy: NodeStrategy, shares: Sequence[Fraction])
 
 
 def choose_node(
-    nodes: Mapping[str, Mapping[str, ClassUse]], asked: Mapping[str, int], strategy: NodeStrategy
+    nodes: Mapping[str, Mapping[str, QuotaClassUse]],
+    asked: Mapping[str, int],
+    strategy: NodeStrategy,
 ) -> str | None:
     """Return the best node, the first of equal ones, or None if there is no node.
 
@@ -84,14 +88,14 @@ def choose_node(
     """
     return min(
         nodes,
-        key=lambda name: strategy_score_of_shares(
+        key=lambda name: strategy_score_of_used_fractions(
             strategy, used_fractions_after_request(nodes[name], asked)
         ),
         default=None,
     )
 
 
-def mean_used_fraction(used: Sequence[int], totals: Sequence[int]) -> Fraction:
+def mean_used_fraction_of_device(used: Sequence[int], totals: Sequence[int]) -> Fraction:
     """Return how much of a device is used, as one number: the mean over some of its quantities.
 
     Each quantity counts with the exact part of its total that is used. (The solver's tier

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from placer.counting.account import Account
-from placer.quota.store import ClassQuotasOnNode, QuotaStore
+from placer.quota.store import DeviceQuotasOfClassOnNode, QuotaStore
 from placer.scheduler import Scheduler
 from placer_models.capacity import MEMORY, PERCENT
 from placer_models.cluster import Node
@@ -17,7 +17,7 @@ from placer_models.device_share import (
 from placer_models.quantity import format_bytes
 
 
-class ClusterQuotas:
+class SchedulerQuotaStore:
     """A store that is kept equal to what a Scheduler counts."""
 
     def __init__(self) -> None:
@@ -41,7 +41,9 @@ class ClusterQuotas:
         return self.store.version
 
 
-def node_quotas_total_and_left(node: Node, account: Account) -> dict[str, ClassQuotasOnNode]:
+def node_quotas_total_and_left(
+    node: Node, account: Account
+) -> dict[str, DeviceQuotasOfClassOnNode]:
     """Return the classes of a node: what there is, and what the account leaves.
 
     - ``cpu``: thousandths of a CPU that LSE, LSR and LS pods have left together;
@@ -55,7 +57,7 @@ def node_quotas_total_and_left(node: Node, account: Account) -> dict[str, ClassQ
     return dict(_classes(node, account))
 
 
-def _classes(node: Node, account: Account) -> Iterator[tuple[str, ClassQuotasOnNode]]:
+def _classes(node: Node, account: Account) -> Iterator[tuple[str, DeviceQuotasOfClassOnNode]]:
     allocatable = 1000 * len(node.machine.topology.online - node.reserved_cpus)
     yield "cpu", _one(allocatable, account.pools.shared.left_milli)
     yield (
@@ -78,14 +80,14 @@ def _classes(node: Node, account: Account) -> Iterator[tuple[str, ClassQuotasOnN
 
 def _of_devices(
     kind: str, devices: Sequence[Device], account: Account
-) -> Iterator[tuple[str, ClassQuotasOnNode]]:
+) -> Iterator[tuple[str, DeviceQuotasOfClassOnNode]]:
     keys = [(device.type, device.minor) for device in devices]
     healthy = {(device.type, device.minor) for device in account.devices.healthy}
     whole = [key in account.devices.free for key in keys]
     yield kind, _one(len(healthy.intersection(keys)), sum(whole))
     totals = [device_capacity_of(device) for device in devices]
     for name in dict.fromkeys(name for has in totals for name in has.names):
-        quotas = ClassQuotasOnNode(
+        quotas = DeviceQuotasOfClassOnNode(
             tuple(_amount(has, whole_device_amounts(has), name) for has in totals),
             tuple(
                 _amount(
@@ -110,6 +112,6 @@ def _amount(totals: DeviceCapacity, amounts: ShareAmounts | None, name: str) -> 
     return amount if name == PERCENT else amount // 100
 
 
-def _one(total: int, free: int) -> ClassQuotasOnNode:
+def _one(total: int, free: int) -> DeviceQuotasOfClassOnNode:
     """Return a class of one dimension; if running pods hold more than there is, 0 is free."""
-    return ClassQuotasOnNode((total,), (min(total, max(0, free)),))
+    return DeviceQuotasOfClassOnNode((total,), (min(total, max(0, free)),))

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from placer.quota.filter import ClassRequest
-from placer.quota.ledger import NotEnoughError, QuotaGrant, QuotaLedger
+from placer.quota.ledger import NotEnoughQuotaError, QuotaGrant, QuotaLedger
 from placer_models.policy import DeviceChoicePolicy
 from placer_models.quota import IllegalQuotaError
 
@@ -37,13 +37,15 @@ class BindingRefusedError(Exception):
 
     """
 
-    def __init__(self, refused: Mapping[str, NotEnoughError]) -> None:
+    def __init__(self, refused: Mapping[str, NotEnoughQuotaError]) -> None:
         """Make an error that names each pod that is short of something."""
         self.refused = dict(refused)
         super().__init__("; ".join(f"pod {pod}: {short}" for pod, short in self.refused.items()))
 
 
-def bind(ledger: QuotaLedger, bindings: Sequence[NodeQuotaRequest]) -> dict[str, QuotaGrant]:
+def bind_all_or_none(
+    ledger: QuotaLedger, bindings: Sequence[NodeQuotaRequest]
+) -> dict[str, QuotaGrant]:
     """Ask the ledger for the devices of pods, in turn: all of them are bound, or none.
 
     Raises:
@@ -53,14 +55,14 @@ def bind(ledger: QuotaLedger, bindings: Sequence[NodeQuotaRequest]) -> dict[str,
 
     """
     grants: dict[str, QuotaGrant] = {}
-    refused: dict[str, NotEnoughError] = {}
+    refused: dict[str, NotEnoughQuotaError] = {}
     try:
         for one in bindings:
             if one.pod in grants or one.pod in refused:
                 raise IllegalQuotaError(f"pod {one.pod!r} is to be bound twice; a pod has one node")
             try:
                 grants[one.pod] = ledger.give_out(one.node, one.wants, one.choice)
-            except NotEnoughError as short:
+            except NotEnoughQuotaError as short:
                 refused[one.pod] = short
         if refused:
             raise BindingRefusedError(refused)

@@ -4,8 +4,8 @@ A class of two dimensions needs ``count`` DEVICES with ``amount`` free each; wha
 has left on all of them together does not count. Three forms of the same free quotas give
 the same answer at different speeds (`benchmarks/quota_filter.py`):
 
-- `FieldByFieldQuotas` takes each device's field out of its word, as seed 003 says it;
-- `GuardBitQuotas` compares all fields of a word in one subtraction. Each field has a guard bit
+- `FieldByFieldFreeQuotas` takes each device's field out of its word, as seed 003 says it;
+- `GuardBitFreeQuotas` compares all fields of a word in one subtraction. Each field has a guard bit
   above it: ``(quota | guard) - amount`` keeps the guard where quota >= amount;
 - `SortedFreeQuotas` keeps each node's quotas in descending order, one array for each rank: enough
   devices have the amount free exactly if the device of rank ``count`` has.
@@ -49,7 +49,7 @@ class ClassRequest:
             )
 
 
-class FreeQuotas(Protocol):
+class FreeQuotaNodeFilter(Protocol):
     """The free quotas of one class on a row of nodes."""
 
     def passing(self, want: ClassRequest) -> NodeMask:
@@ -79,12 +79,12 @@ def decode_class_quotas(nodes: Sequence[BitPackedQuotas]) -> tuple[_Quotas, int]
     return free, bits
 
 
-class FieldByFieldQuotas:
+class FieldByFieldFreeQuotas:
     """Free quotas in words without guard bits, taken apart for comparison."""
 
     def __init__(self, free: _Quotas, bits: int) -> None:
         """Encode free[node, device] in fields of ``bits`` bits."""
-        self._words = packed_words(free, bits, bits)
+        self._words = free_quotas_packed_in_words(free, bits, bits)
         self._devices = (free >= 0).sum(axis=1)
         self._bits, self._most = bits, free.shape[1]
 
@@ -100,14 +100,16 @@ class FieldByFieldQuotas:
         return np.asarray(found >= want.count)
 
 
-class GuardBitQuotas:
+class GuardBitFreeQuotas:
     """Free quotas in words, a guard bit above each field, compared a word at a time."""
 
     def __init__(self, free: _Quotas, bits: int) -> None:
         """Encode free[node, device] in fields of ``bits`` bits, each with a guard bit."""
         self._bits = bits
-        self._words = packed_words(free, bits, bits + 1)
-        self._guards = packed_words(np.where(free >= 0, 1, -1), 1, bits + 1) << np.uint64(bits)
+        self._words = free_quotas_packed_in_words(free, bits, bits + 1)
+        self._guards = free_quotas_packed_in_words(
+            np.where(free >= 0, 1, -1), 1, bits + 1
+        ) << np.uint64(bits)
         self._guarded = self._words | self._guards
 
     def passing(self, want: ClassRequest) -> NodeMask:
@@ -143,7 +145,7 @@ class SortedFreeQuotas:
         return np.asarray(self._ranks[want.count - 1] >= want.amount)
 
 
-def packed_words(free: _Quotas, bits: int, field_bits: int) -> Words:
+def free_quotas_packed_in_words(free: _Quotas, bits: int, field_bits: int) -> Words:
     """Return words[word, node]: no field spans two words, and -1 becomes an empty field (B8).
 
     Args:

@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from placer.quota.choose import mean_used_fraction
+from placer.quota.choose import mean_used_fraction_of_device
 from placer.quota.filter import ClassRequest
 from placer.quota.store import (
-    ClassQuotasOnNode,
     DeviceQuotas,
+    DeviceQuotasOfClassOnNode,
     QuotaStore,
-    fitting_devices,
+    devices_fitting_quota_request,
     group_quota_classes_by_device,
 )
 from placer_models.policy import DeviceChoicePolicy
@@ -41,7 +41,7 @@ class QuotaGrant:
     number: int = field(repr=False)
 
 
-class NotEnoughError(Exception):
+class NotEnoughQuotaError(Exception):
     """A request that a node cannot meet now; nothing was given (B16).
 
     Attributes:
@@ -87,7 +87,10 @@ class QuotaLedger:
             raise IllegalQuotaError(f"node {node!r} is there already")
         self.store.collect(
             node,
-            {name: ClassQuotasOnNode(tuple(total), tuple(total)) for name, total in totals.items()},
+            {
+                name: DeviceQuotasOfClassOnNode(tuple(total), tuple(total))
+                for name, total in totals.items()
+            },
         )
 
     def remove_node(self, node: str) -> None:
@@ -118,7 +121,7 @@ class QuotaLedger:
             choice: Which of the devices that fit, where there are more than asked for.
 
         Raises:
-            NotEnoughError: Something is not there any more; the error says what.
+            NotEnoughQuotaError: Something is not there any more; the error says what.
             IllegalQuotaError: There is no such node, or quantities of the same devices are asked
                 for in different counts.
 
@@ -128,7 +131,7 @@ class QuotaLedger:
         short: dict[str, int] = {}
         for names in group_quota_classes_by_device(wants):
             count = wants[names[0]].count
-            devices = fitting_devices(here, names, wants)
+            devices = devices_fitting_quota_request(here, names, wants)
             if len(devices) < count:
                 short |= dict.fromkeys(names, len(devices))
                 continue
@@ -136,7 +139,7 @@ class QuotaLedger:
                 devices = _in_order([here[name] for name in names], devices, choice)[:count]
             chosen |= dict.fromkeys(names, tuple(sorted(devices)) if count else ())
         if short:
-            raise NotEnoughError(node, wants, short)
+            raise NotEnoughQuotaError(node, wants, short)
         self._last += 1
         amounts = {name: want.amount for name, want in wants.items()}
         grant = QuotaGrant(node, MappingProxyType(chosen), MappingProxyType(amounts), self._last)
@@ -167,17 +170,17 @@ class QuotaLedger:
                 free = list(quotas.free)
                 for device in devices:
                     free[device - 1] += sign * grant.amounts[name]
-                classes[name] = ClassQuotasOnNode(quotas.total, tuple(free))
+                classes[name] = DeviceQuotasOfClassOnNode(quotas.total, tuple(free))
         self.store.collect(grant.node, classes)
 
 
 def _in_order(
-    classes: Sequence[ClassQuotasOnNode], devices: list[int], choice: DeviceChoicePolicy
+    classes: Sequence[DeviceQuotasOfClassOnNode], devices: list[int], choice: DeviceChoicePolicy
 ) -> list[int]:
     """Return devices, best first, by the part in use, averaged over the classes asked for."""
     sign = 1 if choice is DeviceChoicePolicy.LEAST_USED else -1
     used = {
-        device: mean_used_fraction(
+        device: mean_used_fraction_of_device(
             [quotas.used[device - 1] for quotas in classes],
             [quotas.total[device - 1] for quotas in classes],
         )

@@ -24,7 +24,7 @@ DeviceQuotas = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class ClassQuotasOnNode:
+class DeviceQuotasOfClassOnNode:
     """One class of one node.
 
     Attributes:
@@ -53,7 +53,7 @@ class ClassQuotasOnNode:
 
 
 @dataclass(frozen=True, slots=True)
-class TotalAndFreeQuotas:
+class EncodedClassQuotasOnNode:
     """One class of one node as it is synchronised (B9); both parts have fields of one width."""
 
     total: BitPackedQuotas
@@ -73,7 +73,7 @@ class QuotaChangesSinceVersion:
     """
 
     version: int
-    nodes: Mapping[str, Mapping[str, TotalAndFreeQuotas]]
+    nodes: Mapping[str, Mapping[str, EncodedClassQuotasOnNode]]
     gone: tuple[str, ...]
 
 
@@ -85,7 +85,7 @@ class QuotaStore:
 
     def __init__(self) -> None:
         """Begin without nodes."""
-        self._nodes: dict[str, dict[str, ClassQuotasOnNode]] = {}
+        self._nodes: dict[str, dict[str, DeviceQuotasOfClassOnNode]] = {}
         self._changed: dict[str, int] = {}
         self._gone: dict[str, int] = {}
         self._bits: dict[str, int] = {}
@@ -98,7 +98,7 @@ class QuotaStore:
         """The nodes in the order in which they were added; `passing` answers in this order."""
         return tuple(self._nodes)
 
-    def collect(self, node: str, classes: Mapping[str, ClassQuotasOnNode]) -> None:
+    def collect(self, node: str, classes: Mapping[str, DeviceQuotasOfClassOnNode]) -> None:
         """Record what a node has, in place of what was known of it.
 
         A quota that needs more bits than any before makes the fields of its class wider on all
@@ -130,7 +130,7 @@ class QuotaStore:
         del self._nodes[node], self._changed[node]
         self._gone[node] = self.version
 
-    def quotas(self, node: str) -> Mapping[str, ClassQuotasOnNode]:
+    def quotas(self, node: str) -> Mapping[str, DeviceQuotasOfClassOnNode]:
         """Return the classes of a node.
 
         Raises:
@@ -139,7 +139,7 @@ class QuotaStore:
         """
         return MappingProxyType(self._of(node))
 
-    def encoded(self, node: str) -> Mapping[str, TotalAndFreeQuotas]:
+    def encoded(self, node: str) -> Mapping[str, EncodedClassQuotasOnNode]:
         """Return the quotas of a node as they are synchronised.
 
         Raises:
@@ -147,7 +147,7 @@ class QuotaStore:
 
         """
         return {
-            name: TotalAndFreeQuotas(
+            name: EncodedClassQuotasOnNode(
                 BitPackedQuotas.of(quotas.total, self._bits[name]),
                 BitPackedQuotas.of(quotas.free, self._bits[name]),
             )
@@ -184,11 +184,12 @@ class QuotaStore:
                 for index in np.flatnonzero(passing):
                     here = self._nodes[self.nodes[index]]
                     passing[index] = (
-                        len(fitting_devices(here, names, wants)) >= wants[names[0]].count
+                        len(devices_fitting_quota_request(here, names, wants))
+                        >= wants[names[0]].count
                     )
         return passing
 
-    def _of(self, node: str) -> dict[str, ClassQuotasOnNode]:
+    def _of(self, node: str) -> dict[str, DeviceQuotasOfClassOnNode]:
         if node not in self._nodes:
             raise IllegalQuotaError(f"there is no node {node!r}")
         return self._nodes[node]
@@ -198,7 +199,7 @@ class QuotaStore:
         version, column = self._columns.get(name, (-1, None))
         if column is None or version != self.version:
             bits = self._bits.get(name, 1)
-            none = ClassQuotasOnNode((), ())
+            none = DeviceQuotasOfClassOnNode((), ())
             free = [has.get(name, none).free for has in self._nodes.values()]
             column = SortedFreeQuotas(
                 *decode_class_quotas([BitPackedQuotas.of(quotas, bits) for quotas in free])
@@ -225,8 +226,8 @@ def group_quota_classes_by_device(wants: Mapping[str, ClassRequest]) -> list[tup
     return [tuple(names) for names in groups.values()]
 
 
-def fitting_devices(
-    classes: Mapping[str, ClassQuotasOnNode],
+def devices_fitting_quota_request(
+    classes: Mapping[str, DeviceQuotasOfClassOnNode],
     names: Sequence[str],
     wants: Mapping[str, ClassRequest],
 ) -> list[int]:

@@ -7,12 +7,12 @@ follows if the places are taken.
 
 from collections.abc import Callable, Iterable
 
-from placer.scheduling.expecting import Expecting
+from placer.scheduling.expecting import ExpectationTracker
 from placer_models.demand import ExpectedDemand
 from placer_models.placement import NamespacedName
 from placer_models.pod import Pod
 
-LookAtDemand = Callable[[Expecting], ExpectedDemand]
+LookAtDemand = Callable[[ExpectationTracker], ExpectedDemand]
 """Asks what is expected on the nodes as they are by then."""
 
 
@@ -25,7 +25,9 @@ class BatchArrivals:
 
     """
 
-    def __init__(self, pods: Iterable[Pod], demand: ExpectedDemand, expecting: Expecting) -> None:
+    def __init__(
+        self, pods: Iterable[Pod], demand: ExpectedDemand, expecting: ExpectationTracker
+    ) -> None:
         """Begin before the first one comes.
 
         Args:
@@ -42,7 +44,7 @@ class BatchArrivals:
         """Begin anew: no pod has come."""
         self._there = 0
         self.demand = self._first
-        self.ahead: Expecting | None = None
+        self.ahead: ExpectationTracker | None = None
 
     @property
     def is_one(self) -> bool:

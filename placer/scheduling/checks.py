@@ -13,9 +13,9 @@ from placer.scheduling.errors import (
 from placer.scheduling.refusal import pod_titles_text
 from placer_models.cluster import Node, RunningPod
 from placer_models.defaults import NO_DEFAULTS, Defaults
-from placer_models.left_out import LegalGangs, without_illegal_pods
+from placer_models.left_out import GangsWithoutIllegalPods, without_illegal_pods
 from placer_models.legal import IllegalPodError, check_pods_legal, illegal_pods
-from placer_models.network import LevelRuleKind
+from placer_models.network import GangNetworkLevelRuleKind
 from placer_models.placement import NamespacedName, pod_or_gang_title
 from placer_models.pod import Gang, pods_of_gangs
 
@@ -49,7 +49,7 @@ def defaults_shared_by_all_nodes(nodes: Sequence[Node]) -> Defaults:
     return next(iter(found), NO_DEFAULTS)
 
 
-def check_running(running: Iterable[RunningPod], nodes: Collection[str]) -> None:
+def check_running_pods(running: Iterable[RunningPod], nodes: Collection[str]) -> None:
     """Check that every running pod is there once, and on a node of these names.
 
     Raises:
@@ -113,7 +113,9 @@ def check_batch(batch: Batch, running: Container[NamespacedName]) -> None:
         raise PodAlreadyRunningError(again)
 
 
-def legal_part_of(batch: Batch, nodes: Iterable[Node], *, skip_illegal: bool) -> LegalGangs:
+def legal_gangs_of_batch(
+    batch: Batch, nodes: Iterable[Node], *, skip_illegal: bool
+) -> GangsWithoutIllegalPods:
     """Return a batch without the pods that ask for what no pod may ask for.
 
     Raises:
@@ -127,7 +129,7 @@ def legal_part_of(batch: Batch, nodes: Iterable[Node], *, skip_illegal: bool) ->
         check_pods_legal(pods, nodes)
     except IllegalPodError as error:
         raise BadPodError(error.pod, error.fault) from None
-    return LegalGangs(batch.gangs, batch.groups)
+    return GangsWithoutIllegalPods(batch.gangs, batch.groups)
 
 
 def _check_gang(gang: Gang) -> None:
@@ -147,7 +149,7 @@ def _check_gang(gang: Gang) -> None:
                 f"gang {title!r} asks for {rule.grouping} {rule.count} at the level "
                 f"{rule.level!r}; counts are 1 or more"
             )
-        if rule.grouping is LevelRuleKind.MULTIPLES and not rule.required:
+        if rule.grouping is GangNetworkLevelRuleKind.MULTIPLES and not rule.required:
             raise ContradictionError(
                 f"gang {title!r} would like multiples; they are required or not"
             )

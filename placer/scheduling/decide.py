@@ -7,14 +7,14 @@ from time import monotonic
 from placer.judge.breaches import breaches
 from placer.scheduling.arriving import BatchArrivals
 from placer.scheduling.decision import Batch, Decision
-from placer.scheduling.in_turn import are_pods_placed_in_turn, placed_in_turn
+from placer.scheduling.in_turn import are_pods_placed_in_turn, place_pods_in_turn
 from placer.scheduling.scheduler_state import SchedulerState
 from placer.search.baseline import CacheBetweenSolves
 from placer.search.cp import SolverError
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import RunningPod
-from placer_models.left_out import LegalGangs
+from placer_models.left_out import GangsWithoutIllegalPods
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import pods_of_gangs
@@ -26,7 +26,7 @@ LEAST_TIME_S = 0.001
 def solve_and_judge(
     state: SchedulerState,
     batch: Batch,
-    legal: LegalGangs,
+    legal: GangsWithoutIllegalPods,
     options: SolveOptions,
     arriving: BatchArrivals | None,
     cache: CacheBetweenSolves,
@@ -58,7 +58,7 @@ def solve_and_judge(
     instance = state.asking(legal, move_budget, options.strategy, demand)
     baseline, first = state.baseline(cache), None
     if are_pods_placed_in_turn(instance, options):
-        first = placed_in_turn(state, instance, options, cache, arriving)
+        first = place_pods_in_turn(state, instance, options, cache, arriving)
     if first is not None and arriving is not None and arriving.demand is not demand:
         demand = arriving.demand
         instance = state.asking(legal, move_budget, options.strategy, demand)

@@ -11,7 +11,7 @@ from placer_models.pod import Gang, GangGroup, Pod
 from placer_models.typed import (
     TypeChecked,
     check_argument_types,
-    check_types,
+    check_field_types,
     suggest_argument_names,
 )
 
@@ -38,11 +38,11 @@ class Batch:
                     f"Batch: gangs[{i}] is the pod {one.title!r}; "
                     "give it a gang of its own by lone_gang(pod)"
                 )
-        check_types(self)
+        check_field_types(self)
 
 
 @dataclass(frozen=True, slots=True)
-class Change(TypeChecked):
+class ClusterChange(TypeChecked):
     """The change that a call has made.
 
     Attributes:
@@ -82,7 +82,7 @@ class Decision(TypeChecked):
     batch: Batch
     answer: Answer
     version: int
-    change: Change | None = None
+    change: ClusterChange | None = None
     demand: ExpectedDemand | None = None
 
     @property
@@ -102,7 +102,7 @@ class Decision(TypeChecked):
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot(TypeChecked):
+class SchedulerSnapshot(TypeChecked):
     """The whole state at one moment.
 
     Attributes:

@@ -7,15 +7,15 @@ from time import monotonic
 
 from placer.counting.account import account_of
 from placer.judge.breaches import Breach, breaches
-from placer.judge.measure import is_better, measure
+from placer.judge.measure import are_tier_values_better, measure
 from placer.scheduling.decide import LEAST_TIME_S, cluster_with_batch_placed
 from placer.scheduling.decision import Decision
 from placer.scheduling.gone import shortages_on_node
-from placer.scheduling.refusal import Refusal, ResourceShortage
+from placer.scheduling.refusal import DecisionResourceShortage, Refusal
 from placer.scheduling.scheduler_state import SchedulerState
-from placer.search.budget import Budget
+from placer.search.budget import SolveBudget
 from placer.search.options import Engine, SolveOptions
-from placer.search.reasons.alone import count_placeable_pods
+from placer.search.reasons.alone import count_placeable_gang_pods
 from placer.search.solver import solve
 from placer.state.out_of_time import OutOfTimeError
 from placer_models.cluster import Instance, RunningPod
@@ -31,7 +31,7 @@ from placer_models.placement import (
 )
 from placer_models.pod import Gang, Pod, PodSpec, pods_of_gangs
 from placer_models.policy import QosClass
-from placer_models.reach import any_reaches_beyond, without_asks_beyond_node
+from placer_models.reach import any_pod_asks_beyond_node, without_asks_beyond_node
 from placer_models.relations import self_affinity_terms
 
 
@@ -53,7 +53,9 @@ def cluster_after_decision(
     lost = sorted({place.node for place in places if place.node not in state})
     running = tuple(place.key for place in places if place.key in state.node_of)
     if lost or running:
-        return Refusal(tuple(ResourceShortage(name, "node", 1, 0) for name in lost), running)
+        return Refusal(
+            tuple(DecisionResourceShortage(name, "node", 1, 0) for name in lost), running
+        )
     keys = {pod.key for pod in pods_of_gangs(decision.batch.gangs)}
     if len(keys & {place.key for place in places}) < len(places):  # nothing that was decided
         return Refusal(breaches=breaches(_touched(state, decision), decision.placement))
@@ -122,7 +124,7 @@ def _node_by_node(
     at the end.
     """
     settled: list[PodPlacement] = []
-    gone: list[ResourceShortage] = []
+    gone: list[DecisionResourceShortage] = []
     broken: list[tuple[Instance, Placement]] = []
     decided = _places(after, decision)
     for name in sorted({place.node for place in decided}):
@@ -222,7 +224,9 @@ def _anew(
         pods = tuple(pods_of_gangs(asked.gangs))
         as_one = Gang("all", pods[0].namespace, pods, len(pods))
         try:
-            most = count_placeable_pods(replace(asked, gangs=(as_one,)), Budget(options)).most
+            most = count_placeable_gang_pods(
+                replace(asked, gangs=(as_one,)), SolveBudget(options)
+            ).most
         except OutOfTimeError:
             return None
         if most < len(pods):
@@ -238,10 +242,12 @@ def _no_worse(asked: Instance, placement: Placement, decided: Placement) -> bool
         [item for item in measure(idle, places) if item[0] in OF_A_POD]
         for places in (placement, decided)
     )
-    return not is_better(then, now)
+    return not are_tier_values_better(then, now)
 
 
-def _gone_beside(asked: Instance, answer: PartlyPlaced | Infeasible) -> Iterator[ResourceShortage]:
+def _gone_beside(
+    asked: Instance, answer: PartlyPlaced | Infeasible
+) -> Iterator[DecisionResourceShortage]:
     """Yield the resources that are short for the pods left out, beside those that are placed."""
     pods = {pod.key: pod for pod in pods_of_gangs(asked.gangs)}
     placed = answer.placement.pods if isinstance(answer, PartlyPlaced) else ()
@@ -275,7 +281,7 @@ def _touched(state: SchedulerState, decision: Decision) -> Instance:
     """
     pods = tuple(pods_of_gangs(decision.batch.gangs))
     lonely = any(True for pod in pods for _ in self_affinity_terms(pod.spec))
-    if lonely or any_reaches_beyond(pods) or state.reaching:
+    if lonely or any_pod_asks_beyond_node(pods) or state.reaching:
         return state.asking(decision.batch)
     names = sorted({place.node for place in decision.placement.pods})
     touched = [state.of(name) for name in names]

@@ -16,8 +16,8 @@ After any of these nothing has changed.
 from collections.abc import Iterable
 
 from placer.scheduling.refusal import pod_titles_text
-from placer_models.files.errors import in_quotes, spelling_suggestion
 from placer_models.legal import IllegalPodError
+from placer_models.message_text import in_quotes, spelling_suggestion
 from placer_models.placement import NamespacedName
 
 

@@ -1,4 +1,4 @@
-"""Expecting: the demand that a Scheduler keeps room for, given or learned, and its prices."""
+"""Expectation: the demand that a Scheduler keeps room for, given or learned, and its prices."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -12,8 +12,8 @@ from placer.counting.account import Account
 from placer.counting.left import node_left
 from placer.scheduling.expectation import Expectation
 from placer.scheduling.scheduler_state import SchedulerState
-from placer.search.scored import expected_shape_prices_on
-from placer_models.cluster import Nodes
+from placer.search.scored import expected_shape_prices_on_accounts
+from placer_models.cluster import NodesWithCachedFacts
 from placer_models.demand import ExpectedDemand, ExpectedShape
 from placer_models.expected import REFRESH_PERCENT
 from placer_models.forecast import expected_shape_of, learned_demand
@@ -56,7 +56,7 @@ class _Learned:
     forked_at: int = 0
 
 
-class Expecting:
+class ExpectationTracker:
     """What a Scheduler expects, as it changes. Every method may be called from any thread.
 
     Attributes:
@@ -76,18 +76,18 @@ class Expecting:
             next_count=start.next_count,
             idle_milli=start.idle_milli,
         )
-        self._idle = LeftGpuTotal()
+        self._idle = LeftGpuTotalCache()
 
-    def forked(self) -> "Expecting":
+    def forked(self) -> "ExpectationTracker":
         """Return one that has learned the same, and goes its own way."""
-        found = Expecting(Expectation(is_given=self._is_given))
+        found = ExpectationTracker(Expectation(is_given=self._is_given))
         with self._lock:
             self.learned.is_shared = True
             found.learned = replace(self.learned, forked_at=self.learned.arrivals)
             found._idle = copy(self._idle)
         return found
 
-    def follow(self, fork: "Expecting", pods: Iterable[Pod]) -> None:
+    def follow(self, fork: "ExpectationTracker", pods: Iterable[Pod]) -> None:
         """Go on from where a fork has got to, which nobody uses any more.
 
         Args:
@@ -147,10 +147,14 @@ class Expecting:
             return self._renewed(
                 state.nodes,
                 idle_milli,
-                lambda demand: expected_shape_prices_on(demand, state.nodes, state.accounts),
+                lambda demand: expected_shape_prices_on_accounts(
+                    demand, state.nodes, state.accounts
+                ),
             )
 
-    def demand_with(self, nodes: Nodes, idle_milli: int, prices_of: PricesOf) -> ExpectedDemand:
+    def demand_with(
+        self, nodes: NodesWithCachedFacts, idle_milli: int, prices_of: PricesOf
+    ) -> ExpectedDemand:
         """Return the same on nodes of which the caller knows what is left.
 
         Args:
@@ -162,7 +166,9 @@ class Expecting:
         with self._lock:
             return self._renewed(nodes, idle_milli, prices_of)
 
-    def _renewed(self, nodes: Nodes, idle_milli: int, prices_of: PricesOf) -> ExpectedDemand:
+    def _renewed(
+        self, nodes: NodesWithCachedFacts, idle_milli: int, prices_of: PricesOf
+    ) -> ExpectedDemand:
         found = self.learned
         demand = found.demand
         if demand is None:
@@ -178,7 +184,9 @@ class Expecting:
         found.demand = demand
         return demand
 
-    def _count(self, arrivals: int, nodes: Nodes, known: ExpectedDemand | None) -> ExpectedDemand:
+    def _count(
+        self, arrivals: int, nodes: NodesWithCachedFacts, known: ExpectedDemand | None
+    ) -> ExpectedDemand:
         """Return what the first so many arrivals teach.
 
         However many arrive at a time, it is counted after as many of them: so pods that arrive
@@ -200,7 +208,7 @@ def arrivals_until_next_count(arrivals: int) -> int:
 _known_shape = lru_cache(maxsize=4_096)(expected_shape_of)
 
 
-class LeftGpuTotal:
+class LeftGpuTotalCache:
     """What is left of the GPUs of all nodes, counted anew only where nodes have changed."""
 
     def __init__(self) -> None:

@@ -4,8 +4,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 from placer.counting.account import Account
-from placer.counting.node_resources import NODE_RESOURCES, ResourceKey, amount_of, resources_of_pod
-from placer.scheduling.refusal import ResourceShortage
+from placer.counting.node_resources import (
+    NODE_RESOURCES,
+    ResourceKey,
+    resource_amount_on_node,
+    resources_of_pod,
+)
+from placer.scheduling.refusal import DecisionResourceShortage
 from placer.search.reasons.devices import count_possible_shares
 from placer_models.cluster import Node
 from placer_models.device import FunctionSelector
@@ -13,7 +18,7 @@ from placer_models.device_share import DeviceShare
 from placer_models.pod import Pod
 from placer_models.policy import QosClass
 from placer_models.quantity import format_bytes
-from placer_models.variants import pod_on
+from placer_models.variants import pod_with_spec_on
 
 _Asked = tuple[str, DeviceShare, FunctionSelector | None]
 """A device type, what is asked of each device, and the virtual function that comes with it."""
@@ -21,22 +26,24 @@ _Asked = tuple[str, DeviceShare, FunctionSelector | None]
 
 def shortages_on_node(
     node: Node, account: Account, pods: Sequence[Pod]
-) -> tuple[ResourceShortage, ...]:
+) -> tuple[DecisionResourceShortage, ...]:
     """Return what the node has too little of for all the pods together, by counting alone.
 
     An empty answer means that each resource by itself suffices. It does not mean that all of
     them can be had together.
     """
-    here = [pod_on(pod, node) for pod in pods]
+    here = [pod_with_spec_on(pod, node) for pod in pods]
     found = (gone for gone in _counts(node, account, here) if gone.asked > gone.left)
     return tuple(dict.fromkeys(found))
 
 
-def _counts(node: Node, account: Account, pods: Sequence[Pod]) -> Iterator[ResourceShortage]:
+def _counts(
+    node: Node, account: Account, pods: Sequence[Pod]
+) -> Iterator[DecisionResourceShortage]:
     """Yield how much is asked and left of each resource that some of the pods ask for."""
 
-    def count(resource: str, asked: int, left: int) -> ResourceShortage:
-        return ResourceShortage(node.name, resource, asked, max(0, left))
+    def count(resource: str, asked: int, left: int) -> DecisionResourceShortage:
+        return DecisionResourceShortage(node.name, resource, asked, max(0, left))
 
     requests = [pod.spec.requests for pod in pods]
     milli = Counter[QosClass]()
@@ -60,13 +67,15 @@ def _counts(node: Node, account: Account, pods: Sequence[Pod]) -> Iterator[Resou
         wanted.update(resources_of_pod(pod.spec))
     for key, asked in sorted(wanted.items()):
         rule, name = key
-        left, whole = amount_of(key, account.resources), NODE_RESOURCES[rule].whole
+        left, whole = resource_amount_on_node(key, account.resources), NODE_RESOURCES[rule].whole
         if asked > left:
             yield count(name or rule, -(-asked // whole), left // whole)
     yield from _devices(node, account, pods)
 
 
-def _devices(node: Node, account: Account, pods: Sequence[Pod]) -> Iterator[ResourceShortage]:
+def _devices(
+    node: Node, account: Account, pods: Sequence[Pod]
+) -> Iterator[DecisionResourceShortage]:
     """Yield the same for whole devices and for shares, each kind of share by itself.
 
     A request with a device strategy does not say how many devices the pod will have.
@@ -84,11 +93,11 @@ def _devices(node: Node, account: Account, pods: Sequence[Pod]) -> Iterator[Reso
             else:
                 shares[kind, request.share, functions.get(kind)].append(request.count)
     for kind, count in sorted(whole.items()):
-        yield ResourceShortage(
+        yield DecisionResourceShortage(
             node.name, kind, count, sum(of == kind for of, _ in account.devices.free)
         )
     for (kind, share, function), counts in shares.items():
         # A pod has each of its shares of another device.
         for asked, most in ((max(counts), 1), (sum(counts), len(counts))):
             left = count_possible_shares(share, kind, account, function, most)
-            yield ResourceShortage(node.name, kind, asked, left, share)
+            yield DecisionResourceShortage(node.name, kind, asked, left, share)

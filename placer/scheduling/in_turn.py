@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from placer.greedy.expected.scorer import ExpectedScorer
 from placer.scheduling.arriving import BatchArrivals
-from placer.scheduling.expecting import Expecting
+from placer.scheduling.expecting import ExpectationTracker
 from placer.scheduling.scheduler_state import SchedulerState
 from placer.search.baseline import CacheBetweenSolves
 from placer.search.by_columns.simple_columns import SimpleNodeColumns
@@ -14,13 +14,13 @@ from placer.search.options import BatchOrder, Engine, SolveOptions
 from placer.search.scored import expected_scorer
 from placer_models.cluster import Instance, RunningPod
 from placer_models.demand import ExpectedDemand
-from placer_models.left_out import LegalGangs
+from placer_models.left_out import GangsWithoutIllegalPods
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import Gang, Pod
 
 
-class PlacedInTurn(NamedTuple):
+class InTurnPlacementResult(NamedTuple):
     """Places of pods that were placed in turn.
 
     Attributes:
@@ -55,13 +55,13 @@ def are_pods_placed_in_turn(instance: Instance, options: SolveOptions) -> bool:
     )
 
 
-def placed_in_turn(
+def place_pods_in_turn(
     state: SchedulerState,
     instance: Instance,
     options: SolveOptions,
     cache: CacheBetweenSolves,
     arriving: BatchArrivals | None,
-) -> PlacedInTurn | None:
+) -> InTurnPlacementResult | None:
     """Return the places of all pods that find one, or None: then `solve` has to find them.
 
     Where numbers alone tell the place of a pod, nobody looks into nodes; where they do not, the
@@ -100,7 +100,7 @@ class _Turn:
         cache: CacheBetweenSolves,
         arriving: BatchArrivals | None,
     ) -> None:
-        """Begin with no pod placed; the arguments are those of `placed_in_turn`."""
+        """Begin with no pod placed; the arguments are those of `place_pods_in_turn`."""
         self._state, self._cache = state, cache
         self._strategy, self._options = strategy, options
         self._arriving = arriving
@@ -143,7 +143,7 @@ class _Turn:
         """
         state, cache = self._with_all(), self._cache
         self._has_looked = True
-        asked = state.asking(LegalGangs((gang,), ()), 0, self._strategy, self._demand)
+        asked = state.asking(GangsWithoutIllegalPods((gang,), ()), 0, self._strategy, self._demand)
         place = place_of_lone_pod(asked, state.baseline(cache), self._options)
         if place is not None:
             self._places.append(place)
@@ -152,7 +152,7 @@ class _Turn:
             self._scorer = None  # A node has changed by the pod: CPUs of former pods are its own.
         self._columns = self._columns_now()
 
-    def finished(self) -> PlacedInTurn:
+    def finished(self) -> InTurnPlacementResult:
         """Return the places of all.
 
         LS and BE pods run in the pools that pods after them leave (C7).
@@ -160,7 +160,7 @@ class _Turn:
         if self._arriving is not None:
             self._arriving.all(self._look_at_demand)
         if not self._has_looked:
-            return PlacedInTurn(Placement(tuple(self._places)), None)
+            return InTurnPlacementResult(Placement(tuple(self._places)), None)
         state, keys = self._with_all(), {place.key for place in self._places}
         there = {
             runner.pod.key: runner.placement
@@ -168,7 +168,9 @@ class _Turn:
             for runner in state.of(node).pods
             if runner.pod.key in keys
         }
-        return PlacedInTurn(Placement(tuple(there[place.key] for place in self._places)), state)
+        return InTurnPlacementResult(
+            Placement(tuple(there[place.key] for place in self._places)), state
+        )
 
     def _columns_now(self) -> SimpleNodeColumns | None:
         """Return columns of the cluster as it is, if they may be asked."""
@@ -184,7 +186,7 @@ class _Turn:
             self._not_in_state = []
         return self._state
 
-    def _look_at_demand(self, expecting: Expecting) -> ExpectedDemand:
+    def _look_at_demand(self, expecting: ExpectationTracker) -> ExpectedDemand:
         columns = self._columns
         if columns is None:
             return expecting.demand_on(self._state)

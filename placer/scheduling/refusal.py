@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 
 from placer.judge.breaches import Breach
-from placer.search.reasons.devices import share_text
+from placer.search.reasons.devices import asked_device_share_text
 from placer_models.device_share import DeviceShare
 from placer_models.placement import NamespacedName, Unplaced, pod_or_gang_title
 from placer_models.quantity import format_bytes
 
 
 @dataclass(frozen=True, slots=True)
-class ResourceShortage:
+class DecisionResourceShortage:
     """A resource of which a node has less left than a decision asks of it.
 
     Attributes:
@@ -35,7 +35,11 @@ class ResourceShortage:
         """What is gone, in a few words for people."""
         if self.resource == "node":
             return f"node {self.node} is gone"
-        what = f"{share_text(self.share)} of {self.resource}" if self.share else self.resource
+        what = (
+            f"{asked_device_share_text(self.share)} of {self.resource}"
+            if self.share
+            else self.resource
+        )
         asked, left = self._amount(self.asked), self._amount(self.left)
         return f"node {self.node}: {what}: {asked} asked, {left} left"
 
@@ -60,7 +64,7 @@ class Refusal:
 
     """
 
-    gone: tuple[ResourceShortage, ...] = ()
+    gone: tuple[DecisionResourceShortage, ...] = ()
     running: tuple[NamespacedName, ...] = ()
     unplaced: tuple[Unplaced, ...] = ()
     undecided: tuple[str, ...] = ()

@@ -16,19 +16,24 @@ from placer.scheduling.decision import Batch
 from placer.scheduling.errors import UnknownNodeError
 from placer.search.baseline import CacheBetweenSolves, StartingAccounts
 from placer_models.bound import is_bound_by_policy, numa_nodes_bound_to
-from placer_models.cluster import Instance, Node, Nodes, RunningPod
+from placer_models.cluster import Instance, Node, NodesWithCachedFacts, RunningPod
 from placer_models.demand import ExpectedDemand
-from placer_models.illegal_running import counted_as_legal
-from placer_models.incremental import Concatenation, PersistentMap, PersistentTuple, changed_indices
-from placer_models.left_out import LegalGangs
+from placer_models.illegal_running import running_pod_counted_as_legal
+from placer_models.incremental import (
+    ConcatenatedTuples,
+    PersistentMap,
+    PersistentTuple,
+    changed_indices,
+)
+from placer_models.left_out import GangsWithoutIllegalPods
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import NamespacedName, PodPlacement
-from placer_models.reach import looks_beyond_node
+from placer_models.reach import asks_beyond_node
 from placer_models.records import record
 
 
 @record(frozen=True, slots=True, eq=False)
-class NodeRecord:
+class SchedulerNodeRecord:
     """One node and the pods that run there.
 
     ``record_with_current_pools`` makes it, and it never changes.
@@ -61,8 +66,8 @@ class SchedulerState:
 
     """
 
-    nodes: Nodes
-    records: PersistentTuple[NodeRecord]
+    nodes: NodesWithCachedFacts
+    records: PersistentTuple[SchedulerNodeRecord]
     running: PersistentTuple[tuple[RunningPod, ...]]
     accounts: PersistentTuple[Account]
     node_of: PersistentMap[NamespacedName, str]
@@ -73,7 +78,7 @@ class SchedulerState:
         """Return whether there is a node of the name."""
         return name in self.nodes.position
 
-    def of(self, name: str) -> NodeRecord:
+    def of(self, name: str) -> SchedulerNodeRecord:
         """Return the record of a node.
 
         Raises:
@@ -87,7 +92,7 @@ class SchedulerState:
 
     def asking(
         self,
-        batch: Batch | LegalGangs,
+        batch: Batch | GangsWithoutIllegalPods,
         move_budget: int = 0,
         strategy: NodeStrategy | None = None,
         demand: ExpectedDemand | None = None,
@@ -105,8 +110,8 @@ class SchedulerState:
             nodes=self.nodes,
             gangs=batch.gangs,
             groups=batch.groups,
-            running=Concatenation(self.running),
-            left_out=batch.left_out if isinstance(batch, LegalGangs) else (),
+            running=ConcatenatedTuples(self.running),
+            left_out=batch.left_out if isinstance(batch, GangsWithoutIllegalPods) else (),
             move_budget=move_budget,
             strategy=strategy or NodeStrategy.USABLE,
             demand=demand,
@@ -172,7 +177,7 @@ class SchedulerState:
             for name, more in new.items()
         )
 
-    def _with(self, new: Iterable[NodeRecord]) -> "SchedulerState":
+    def _with(self, new: Iterable[SchedulerNodeRecord]) -> "SchedulerState":
         """Return the state with new records of nodes that it has."""
         touched = {self.nodes.position[record.node.name]: record for record in new}
         if not touched:
@@ -186,7 +191,7 @@ class SchedulerState:
         records = self.records.changed(touched)
         same = all(record.node is self.nodes[position] for position, record in touched.items())
         return SchedulerState(
-            self.nodes if same else Nodes(record.node for record in records),
+            self.nodes if same else NodesWithCachedFacts(record.node for record in records),
             records,
             self.running.changed({at: record.counted for at, record in touched.items()}),
             self.accounts.changed({at: record.account for at, record in touched.items()}),
@@ -217,7 +222,7 @@ def scheduler_state_of(
         alike = idle_account_key(node)
         known = not here and alike in idle
         record = (
-            NodeRecord(node, (), (), idle[alike])
+            SchedulerNodeRecord(node, (), (), idle[alike])
             if known
             else record_with_current_pools(node, here)
         )
@@ -229,12 +234,14 @@ def scheduler_state_of(
 
 
 def _bound(
-    records: Iterable[NodeRecord], node_of: PersistentMap[NamespacedName, str], version: int
+    records: Iterable[SchedulerNodeRecord],
+    node_of: PersistentMap[NamespacedName, str],
+    version: int,
 ) -> SchedulerState:
     """Return the state of a cluster, given records in the order of names."""
     records = tuple(records)
     return SchedulerState(
-        Nodes(record.node for record in records),
+        NodesWithCachedFacts(record.node for record in records),
         PersistentTuple.of(records),
         PersistentTuple.of(record.counted for record in records),
         PersistentTuple.of(record.account for record in records),
@@ -244,12 +251,12 @@ def _bound(
     )
 
 
-def _reaches(record: NodeRecord) -> bool:
+def _reaches(record: SchedulerNodeRecord) -> bool:
     """Return whether a pod runs there whose rules reach beyond the node."""
-    return any(looks_beyond_node(spec) for spec, _ in record.account.affine)
+    return any(asks_beyond_node(spec) for spec, _ in record.account.affine)
 
 
-def record_with_current_pools(node: Node, pods: Iterable[RunningPod]) -> NodeRecord:
+def record_with_current_pools(node: Node, pods: Iterable[RunningPod]) -> SchedulerNodeRecord:
     """Return the record of a node: every LS and BE pod moves to the pool as it is now (C7)."""
     found = _by_key(pods)
     counted = _counted(node, found)
@@ -258,10 +265,12 @@ def record_with_current_pools(node: Node, pods: Iterable[RunningPod]) -> NodeRec
     if settled != found:
         counted = _counted(node, settled)
         account = account_of(node, counted)
-    return NodeRecord(node, settled, counted, account)
+    return SchedulerNodeRecord(node, settled, counted, account)
 
 
-def node_record_with_newcomers(record: NodeRecord, came: Sequence[RunningPod]) -> NodeRecord | None:
+def node_record_with_newcomers(
+    record: SchedulerNodeRecord, came: Sequence[RunningPod]
+) -> SchedulerNodeRecord | None:
     """Return the record of a node to which pods have come, without a look at those that run there.
 
     The answer is None if one has to look: newcomers own CPUs, say, and take them from a pool.
@@ -276,7 +285,7 @@ def node_record_with_newcomers(record: NodeRecord, came: Sequence[RunningPod]) -
         return None
     pods = _by_key((*record.pods, *came))
     counted = pods if record.counted is record.pods else _by_key((*record.counted, *came))
-    return NodeRecord(record.node, pods, counted, account)
+    return SchedulerNodeRecord(record.node, pods, counted, account)
 
 
 def _by_key(pods: Iterable[RunningPod]) -> tuple[RunningPod, ...]:
@@ -338,5 +347,5 @@ def _counted(node: Node, pods: tuple[RunningPod, ...]) -> tuple[RunningPod, ...]
         place = replace(place, memory_bytes=memory, hugepages=pages, cpu_milli=milli)
         return replace(runner, placement=place)
 
-    found = tuple(cleaned(counted_as_legal(runner)) for runner in pods)
+    found = tuple(cleaned(running_pod_counted_as_legal(runner)) for runner in pods)
     return pods if found == pods else found

@@ -6,7 +6,7 @@ from placer.counting.account import Account, accounts_of
 from placer.greedy.cache import GreedyCache
 from placer.judge.scene import NodesBefore
 from placer.search.by_columns.places import SimplePodPlacer
-from placer.search.kept_blockers import BlockerColumnCache
+from placer.search.kept_blockers import AskBlockerByNodeCache
 from placer.state.problem_cache import ProblemCache
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.incremental import PersistentTuple
@@ -22,7 +22,7 @@ class CacheBetweenSolves:
     problems: ProblemCache = field(default_factory=ProblemCache)
     greedy: GreedyCache = field(default_factory=GreedyCache)
     nodes_before: NodesBefore = field(default_factory=NodesBefore)
-    blockers: BlockerColumnCache = field(default_factory=BlockerColumnCache)
+    blockers: AskBlockerByNodeCache = field(default_factory=AskBlockerByNodeCache)
     places: SimplePodPlacer = field(default_factory=SimplePodPlacer)
 
 

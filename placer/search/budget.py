@@ -3,7 +3,7 @@
 import time
 from dataclasses import dataclass, field, replace
 
-from placer.search.halt import Halt
+from placer.search.halt import SearchHalt
 from placer.search.options import SolveOptions
 
 KEPT_SHARE = 0.05
@@ -18,7 +18,7 @@ OVERTIME_S = 0.025
 
 
 @dataclass(slots=True)
-class Budget:
+class SolveBudget:
     """The time that is left, or the deterministic work in its place.
 
     Attributes:
@@ -31,14 +31,14 @@ class Budget:
     """
 
     options: SolveOptions
-    halt: Halt = field(init=False)
+    halt: SearchHalt = field(init=False)
     total: float = field(init=False)
     started_s: float = field(default_factory=lambda: time.monotonic())
     spent_work: float = 0.0
     greedy_s: float = 0.0
 
     def __post_init__(self) -> None:
-        self.halt = self.options.halt or Halt()
+        self.halt = self.options.halt or SearchHalt()
         work = self.options.work_limit
         self.total = self.options.time_limit_s * (1 - KEPT_SHARE) if work is None else float(work)
 
@@ -47,13 +47,13 @@ class Budget:
         if self.timed:
             self.total = max(0.0, min(self.total, self.options.time_limit_s - seconds))
 
-    def part(self, most: float) -> "Budget":
+    def part(self, most: float) -> "SolveBudget":
         """Return a separate budget for a part of the search; `spend` it afterwards."""
-        part = Budget(replace(self.options, halt=self.halt))
+        part = SolveBudget(replace(self.options, halt=self.halt))
         part.total = min(most, self.left)
         return part
 
-    def spend(self, part: "Budget") -> None:
+    def spend(self, part: "SolveBudget") -> None:
         """Count what a part has spent; wall time has gone by anyway."""
         self.spent_work += part.spent_work
 

@@ -18,11 +18,11 @@ from placer_models.cpsat.families import sees_links
 from placer_models.device import GPU
 from placer_models.links.board import (
     LinkedDeviceClasses,
-    count_device_sets_among_free,
-    device_sets_among_free,
+    number_of_selectable_device_sets,
+    selectable_device_sets,
 )
 from placer_models.problem.banks import DeviceBank
-from placer_models.problem.fits import JointFit
+from placer_models.problem.fits import JointDevicesFit
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choice, Choices, Fit, Problem
 
@@ -131,7 +131,7 @@ def _held_at_home(problem: Problem, node: NodeState) -> set[int]:
     }
 
 
-def _gpu_groups(wish: JointFit) -> tuple[int | None, ...]:
+def _gpu_groups(wish: JointDevicesFit) -> tuple[int | None, ...]:
     """Return the group of each class of the GPUs, or none if they are not in the wish."""
     return next(
         (groups for (kind, _), groups in zip(wish.types, wish.groups, strict=True) if kind == GPU),
@@ -204,8 +204,8 @@ def _fastest(
     home = [merged[minors[0]] for minors in fine.board.classes]
     size = sum(chosen)
     within = tuple(min(count, chosen[at]) for count, at in zip(free, home, strict=True))
-    if count_device_sets_among_free(fine.board, size, within) <= MOST_LOOKED_AT:
-        for selection in device_sets_among_free(fine.board, size, within):
+    if number_of_selectable_device_sets(fine.board, size, within) <= MOST_LOOKED_AT:
+        for selection in selectable_device_sets(fine.board, size, within):
             got = [0] * len(chosen)
             for at, count in zip(home, selection.counts, strict=True):
                 got[at] += count

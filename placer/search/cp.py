@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 
 from ortools.sat.python import cp_model
 
-from placer.search.budget import Budget
+from placer.search.budget import SolveBudget
 from placer_models.cpsat.assignment import Expression
 from placer_models.goals import ObjectiveSense
 
@@ -15,7 +15,7 @@ Solution = TypeVar("Solution", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class ModelAnswer(Generic[Solution]):
+class TieredModelSolveResult(Generic[Solution]):
     """How far the tiers of a model have been solved, the first of them or all.
 
     Attributes:
@@ -56,9 +56,9 @@ def optimise_expression(
     model: cp_model.CpModel,
     expression: Expression,
     sense: ObjectiveSense,
-    budget: Budget,
+    budget: SolveBudget,
     share: float,
-) -> ModelAnswer[cp_model.CpSolver]:
+) -> TieredModelSolveResult[cp_model.CpSolver]:
     """Optimise the expression for at most a share of the budget.
 
     One worker goes first. It keeps asking linear programming, but neither tries literals before
@@ -90,13 +90,13 @@ def optimise_expression(
     if not several or solved.infeasible or solved.proven or budget.over:
         return solved
     if solved.solution is not None:
-        replace_hints(model, solution_values(solved.solution))
+        replace_solver_hints(model, solution_values(solved.solution))
     again = _solve(model, sense, budget, share * (1 - FIRST_SHARE), budget.options.workers)
     return better_solution_and_bound(solved, again, sense)
 
 
 def is_expression_proven_at_most(
-    model: cp_model.CpModel, expression: Expression, most: int, budget: Budget, share: float
+    model: cp_model.CpModel, expression: Expression, most: int, budget: SolveBudget, share: float
 ) -> bool | None:
     """Return whether no solution has more than the most; None if that is not known in time.
 
@@ -115,27 +115,27 @@ def is_expression_proven_at_most(
 
 
 def better_solution_and_bound(
-    earlier: ModelAnswer[cp_model.CpSolver],
-    later: ModelAnswer[cp_model.CpSolver],
+    earlier: TieredModelSolveResult[cp_model.CpSolver],
+    later: TieredModelSolveResult[cp_model.CpSolver],
     sense: ObjectiveSense,
-) -> ModelAnswer[cp_model.CpSolver]:
+) -> TieredModelSolveResult[cp_model.CpSolver]:
     """Return the better solution and the narrower bound of two calls."""
     sign = 1 if sense is ObjectiveSense.MAXIMISE else -1
     known = [one for one in (later, earlier) if one.values]
     best = max(known, key=lambda one: sign * one.values[0], default=later)
     bounds = [sign * bound for one in (later, earlier) for bound in one.bounds if bound is not None]
     bound = sign * min(bounds) if bounds else None
-    return ModelAnswer(best.solution, best.values, (bound,), later.infeasible)
+    return TieredModelSolveResult(best.solution, best.values, (bound,), later.infeasible)
 
 
 def solution_values(solution: cp_model.CpSolver) -> Iterable[tuple[int, int]]:
-    """Return (variable index, value) pairs of all variables, as `replace_hints` takes them."""
+    """Return (variable index, value) pairs of all variables, for `replace_solver_hints`."""
     return enumerate(solution.response_proto.solution)
 
 
 def _solve(
-    model: cp_model.CpModel, sense: ObjectiveSense, budget: Budget, share: float, workers: int
-) -> ModelAnswer[cp_model.CpSolver]:
+    model: cp_model.CpModel, sense: ObjectiveSense, budget: SolveBudget, share: float, workers: int
+) -> TieredModelSolveResult[cp_model.CpSolver]:
     """Call CP-SAT once."""
     solver = cp_model.CpSolver()
     options = budget.options
@@ -160,7 +160,7 @@ def _solve(
     if status == cp_model.MODEL_INVALID:
         raise SolverError(f"CP-SAT calls the model invalid: {model.validate()}")
     found = status in (cp_model.OPTIMAL, cp_model.FEASIBLE)
-    return ModelAnswer(
+    return TieredModelSolveResult(
         solution=solver if found else None,
         values=(round(solver.objective_value),) if found else (),
         # Without a solution CP-SAT's bound may be its initial 0, which proves nothing.
@@ -169,7 +169,7 @@ def _solve(
     )
 
 
-def replace_hints(model: cp_model.CpModel, variables: Iterable[tuple[int, int]]) -> None:
+def replace_solver_hints(model: cp_model.CpModel, variables: Iterable[tuple[int, int]]) -> None:
     """Start the next solve from these (variable index, value) pairs.
 
     A variable may come twice: 1 x a literal is the literal itself. They are written all at once:

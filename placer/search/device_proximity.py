@@ -18,25 +18,25 @@ from placer.search.baseline import StartingAccounts
 from placer.search.judged import RejectedPlacement, ValidPlacement, judge_placement
 from placer.search.rejected import note_rejected_places
 from placer.state.out_of_time import Stop
-from placer_models.cluster import Instance, Nodes
+from placer_models.cluster import Instance, NodesWithCachedFacts
 from placer_models.cpsat.families import are_devices_exchangeable
 from placer_models.device import GPU
 from placer_models.links.board import (
-    count_device_sets_among_free,
     counts_by_class,
-    device_sets_among_free,
     lowest_free_minors,
+    number_of_selectable_device_sets,
     pair_minimum,
     pair_sum,
+    selectable_device_sets,
     total_device_pair_distance,
 )
-from placer_models.links.usable import usable_set_device_count
+from placer_models.links.usable import total_devices_in_usable_sets
 from placer_models.placement import (
     DeviceGrant,
     NamespacedName,
     Placement,
+    PlaceRejectedByJudge,
     PodPlacement,
-    RejectedPlace,
 )
 from placer_models.pod import pods_of_gangs
 from placer_models.policy import AlignmentPolicy
@@ -57,7 +57,7 @@ def with_nearer_devices(
     baseline: StartingAccounts,
     problem: Problem,
     best: ValidPlacement,
-    rejected: list[RejectedPlace] | None = None,
+    rejected: list[PlaceRejectedByJudge] | None = None,
     stop: Stop = lambda: False,
 ) -> ValidPlacement:
     """Return the placement with devices nearer to each other, or as it is if none are.
@@ -122,7 +122,7 @@ def _moved(
     """Return new places of the pods that could have nearer devices."""
     if all(len(place.devices) < 2 for place in placement.pods):
         return {}
-    node_of = Nodes.of(instance.nodes).position
+    node_of = NodesWithCachedFacts.of(instance.nodes).position
     index_of = {pod.key: index for index, pod in enumerate(pods_of_gangs(instance.gangs))}
     spec_of = {pod.key: pod.spec for pod in pods_of_gangs(instance.gangs)}
     free = {
@@ -180,7 +180,7 @@ def _moved(
     return moved
 
 
-class SwitchesWithoutOtherPods(NamedTuple):
+class SwitchNamesFreeOfOtherPods(NamedTuple):
     """Whole PCIe switches, as one pod with several devices of a type finds them.
 
     Attributes:
@@ -198,7 +198,7 @@ def _switches_beside(
     bank: DeviceBank,
     pod: NamespacedName,
     on_node: Mapping[NamespacedName, PodPlacement],
-) -> SwitchesWithoutOtherPods:
+) -> SwitchNamesFreeOfOtherPods:
     """Return the switches that were whole before the batch, by who else has devices there now.
 
     Args:
@@ -216,7 +216,7 @@ def _switches_beside(
         for minor in node.banks[at].board.classes[class_index]
     }
     if not switch_of:
-        return SwitchesWithoutOtherPods()
+        return SwitchNamesFreeOfOtherPods()
     several, single = set[str](), set[str]()
     for other in on_node.values():
         counts = Counter(grant.type for grant in other.devices if grant.share is None)
@@ -227,7 +227,7 @@ def _switches_beside(
             if (switch := switch_of.get((grant.type, grant.minor))) is not None
         }
         (several if has_several_devices_of_a_type(counts.items()) else single).update(below)
-    return SwitchesWithoutOtherPods(
+    return SwitchNamesFreeOfOtherPods(
         frozenset(switch_of.values()) - several - single, frozenset(single - several)
     )
 
@@ -246,7 +246,7 @@ def find_nearer_device_set(
     bank: DeviceBank,
     mine: _Counts,
     left: _Counts,
-    switches: SwitchesWithoutOtherPods,
+    switches: SwitchNamesFreeOfOtherPods,
     *,
     bound: bool,
 ) -> _Counts | None:
@@ -268,12 +268,16 @@ def find_nearer_device_set(
         len(switches.untouched & _switches_of(bank, mine)),
     )
     room = tuple(map(sum, zip(mine, left, strict=True)))
-    if size < 2 or not any(now) or count_device_sets_among_free(board, size, room) > MOST_LOOKED_AT:
+    if (
+        size < 2
+        or not any(now)
+        or number_of_selectable_device_sets(board, size, room) > MOST_LOOKED_AT
+    ):
         return None
     links = pair_minimum(board, mine), pair_sum(board, mine)
     excused = len(switches.excused & _switches_of(bank, mine))
     best: tuple[tuple[int, int], _Counts] = now, mine
-    for found in device_sets_among_free(board, size, room):
+    for found in selectable_device_sets(board, size, room):
         if (found.pair_minimum, found.pair_sum) != links:
             continue
         below = _switches_of(bank, found.counts)
@@ -305,6 +309,6 @@ def _usable(bank: DeviceBank, room: _Counts, taken: _Counts) -> int:
     """Return the usable points of what stays free."""
     if bank.type != GPU:
         return 0
-    return usable_set_device_count(
+    return total_devices_in_usable_sets(
         bank.board, tuple(a - b for a, b in zip(room, taken, strict=True))
     )

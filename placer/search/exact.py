@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from ortools.sat.python.cp_model import CpSolver
 
-from placer.search.budget import Budget
+from placer.search.budget import SolveBudget
 from placer.search.cp import (
-    ModelAnswer,
     SolverError,
+    TieredModelSolveResult,
     optimise_expression,
-    replace_hints,
+    replace_solver_hints,
     solution_values,
 )
 from placer_models.cluster import Instance
@@ -19,7 +19,7 @@ from placer_models.cpsat.batch_model import BatchModel, build_batch_model, pod_u
 from placer_models.cpsat.places import read_solved_choices, solver_hints_of_choices
 from placer_models.goals import NOT_MODELLED, ObjectiveSense, Tier
 from placer_models.pod import Gang
-from placer_models.problem.node_state import CoreDistinction
+from placer_models.problem.node_state import CoreClassGranularity
 from placer_models.problem.problem import Choices, Problem
 from placer_models.problem.tasks import ProblemGang
 
@@ -27,7 +27,7 @@ Progress = Callable[[str], None]
 """A function that is told in a few words what the search does next."""
 
 
-def tell_nobody(_: str) -> None:
+def ignore_progress(_: str) -> None:
     """Tell nobody."""
 
 
@@ -37,11 +37,11 @@ def optimise_tiers(
     limits: Sequence[int | None],
     start: Sequence[int],
     first_tiers: int,
-    budget: Budget,
+    budget: SolveBudget,
     progress: Progress,
     settled: int = 0,
     kept: int = 0,
-) -> ModelAnswer[CpSolver]:
+) -> TieredModelSolveResult[CpSolver]:
     """Optimise tier by tier.
 
     Args:
@@ -62,7 +62,7 @@ def optimise_tiers(
         while they are the start's own.
 
     """
-    best: ModelAnswer[CpSolver] = ModelAnswer(None, tuple(start), ())
+    best: TieredModelSolveResult[CpSolver] = TieredModelSolveResult(None, tuple(start), ())
     for index, (tier, expression, limit) in enumerate(zip(tiers, batch.tiers, limits, strict=True)):
         bound = limit
         if index < settled or (limit is not None and best.values[index] == limit):
@@ -96,10 +96,10 @@ def _one_tier(
     tiers: Sequence[Tier],
     index: int,
     limit: int | None,
-    best: ModelAnswer[CpSolver],
-    budget: Budget,
+    best: TieredModelSolveResult[CpSolver],
+    budget: SolveBudget,
     share: float,
-) -> tuple[ModelAnswer[CpSolver], int | None]:
+) -> tuple[TieredModelSolveResult[CpSolver], int | None]:
     """Optimise one tier; return what is best then, and the tier's bound."""
     tier = tiers[index]
     if limit is not None and tier.sense is ObjectiveSense.MINIMISE:
@@ -113,7 +113,7 @@ def _one_tier(
         if _better(tiers, values, best.values):
             best = replace(best, solution=solved.solution, values=values)
         if best.solution is not None:
-            replace_hints(batch.model, solution_values(best.solution))
+            replace_solver_hints(batch.model, solution_values(best.solution))
     bound = solved.bounds[0]
     if limit is not None and (bound is None or tier.better(bound, limit)):
         bound = limit
@@ -164,12 +164,12 @@ def search_exactly(
     problem: Problem,
     start: Choices,
     start_values: Sequence[int],
-    budget: Budget,
+    budget: SolveBudget,
     progress: Progress,
     limits: Sequence[int | None],
     settled: int = 0,
     kept: int = 0,
-) -> ModelAnswer[Choices]:
+) -> TieredModelSolveResult[Choices]:
     """Optimise tiers over the whole model.
 
     Args:
@@ -196,16 +196,16 @@ def search_exactly(
     limits = limits[:wanted]
     batch = build_batch_model(problem, tiers=wanted, stop=lambda: budget.over)
     if batch is None or budget.over:
-        return ModelAnswer(None, tuple(start_values), tuple(limits))
-    replace_hints(batch.model, solver_hints_of_choices(problem, batch.variables, start))
+        return TieredModelSolveResult(None, tuple(start_values), tuple(limits))
+    replace_solver_hints(batch.model, solver_hints_of_choices(problem, batch.variables, start))
     tiers = problem.tiers[:wanted]
     best = optimise_tiers(
         batch, tiers, limits, start_values, levels, budget, progress, settled, kept
     )
     if best.solution is None:
-        return ModelAnswer(None, best.values, best.bounds)
+        return TieredModelSolveResult(None, best.values, best.bounds)
     choices = read_solved_choices(problem, batch.variables, best.solution.value)
-    return ModelAnswer(choices, best.values, best.bounds)
+    return TieredModelSolveResult(choices, best.values, best.bounds)
 
 
 CORES_OF_A_SEAT = 8
@@ -217,7 +217,7 @@ def assignment_count(problem: Problem) -> int:
 
     Where cores are told apart one by one, each of them makes a pair larger.
     """
-    each = problem.granularity >= CoreDistinction.PAIRS
+    each = problem.granularity >= CoreClassGranularity.PAIRS
     of_kind: Counter[int] = Counter()
     for node in problem.nodes:
         of_kind[node.kind] += 1 + (len(node.cores) // CORES_OF_A_SEAT if each else 0)

@@ -5,12 +5,12 @@ from collections.abc import Collection, Iterator, Sequence
 from ortools.sat.python.cp_model import CpModel, IntVar
 
 from placer.search.binding import OfClass, bottlenecks
-from placer.search.bound_notes import BoundOrigins, Bounds
-from placer.search.budget import Budget
+from placer.search.bound_notes import Bounds, TierBoundOrigins
+from placer.search.budget import SolveBudget
 from placer.search.cp import (
     is_expression_proven_at_most,
     optimise_expression,
-    replace_hints,
+    replace_solver_hints,
     solution_values,
 )
 from placer_models.cpsat.assignment import Expression
@@ -20,7 +20,7 @@ from placer_models.cpsat.relaxed import (
     relaxed_model_of_resources,
 )
 from placer_models.goals import MOVES, OPENED, ObjectiveSense, Tier
-from placer_models.placement import BoundSource, TierBottleneck
+from placer_models.placement import TierBottleneck, TierBoundSource
 from placer_models.problem.problem import Problem
 
 SHARE_OF_BINDING = 0.3
@@ -31,7 +31,7 @@ def bound_first_tiers(
     problem: Problem,
     values: Sequence[int],
     limits: Sequence[int | None],
-    budget: Budget,
+    budget: SolveBudget,
 ) -> list[int | None]:
     """Return a bound for each sub-tier of tier 1, and for ``opened`` and ``moves`` if asked for.
 
@@ -49,7 +49,7 @@ def bound_first_tiers(
     if relaxed is None:
         return list(limits[:count])
     # A solution is hinted from the start: without one CP-SAT's bound says nothing.
-    replace_hints(relaxed.model, no_change_hints(relaxed))
+    replace_solver_hints(relaxed.model, relaxed_no_change_solver_hints(relaxed))
     bounds: list[int | None] = []
     tiers = zip(problem.tiers[:count], values, limits, strict=False)
     for (tier, value, limit), expression in zip(
@@ -63,7 +63,7 @@ def bound_first_tiers(
             if found is not None and (limit is None or tier.better(limit, found)):
                 bound = found
             if solved.solution is not None:
-                replace_hints(relaxed.model, solution_values(solved.solution))
+                replace_solver_hints(relaxed.model, solution_values(solved.solution))
         bounds.append(bound)
         # Later tiers are bounded among placements that keep what this one reached.
         keep_tier_value(relaxed.model, tier, expression, value)
@@ -71,11 +71,11 @@ def bound_first_tiers(
 
 
 def note_tier_bottlenecks(
-    known: BoundOrigins,
+    known: TierBoundOrigins,
     problem: Problem,
     values: Sequence[int],
     bounds: Bounds,
-    budget: Budget,
+    budget: SolveBudget,
 ) -> None:
     """Note what binds the levels of tier 1 whose bounds come from the relaxed model.
 
@@ -89,14 +89,14 @@ def note_tier_bottlenecks(
     """
     for level, _ in enumerate(problem.priorities):
         bound, source = bounds[level], known.sources[level]
-        if bound is not None and source is BoundSource.RELAXED_MODEL and not known.binds[level]:
+        if bound is not None and source is TierBoundSource.RELAXED_MODEL and not known.binds[level]:
             part = budget.part(SHARE_OF_BINDING * budget.left)
             known.binds[level] = resources_limiting_placed_pods(problem, values, level, bound, part)
             budget.spend(part)
 
 
 def resources_limiting_placed_pods(
-    problem: Problem, values: Sequence[int], level: int, bound: int, budget: Budget
+    problem: Problem, values: Sequence[int], level: int, bound: int, budget: SolveBudget
 ) -> tuple[TierBottleneck, ...]:
     """Return the resources that give the relaxed model's bound of a level alone.
 
@@ -138,7 +138,7 @@ def resources_limiting_placed_pods(
     return bottlenecks([of.items() for of in having], len(problem.nodes), give_bound)
 
 
-def no_change_hints(relaxed: RelaxedModel) -> Iterator[tuple[int, int]]:
+def relaxed_no_change_solver_hints(relaxed: RelaxedModel) -> Iterator[tuple[int, int]]:
     """Yield (variable index, value) pairs that say that all pods stay and none come."""
     for division in relaxed.divisions:
         residents = dict(division.alike.residents)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 
-class Halt:
+class SearchHalt:
     """A halt tells a search in another thread to end with the best answer so far.
 
     It does not cut the greedy answer short.

@@ -13,8 +13,8 @@ from placer.counting.placements import choices_from_placement
 from placer.counting.pools import placement_with_pool_cpus
 from placer.judge.measure import Worth, measure
 from placer.search.baseline import StartingAccounts
-from placer.search.bound_notes import BoundOrigins, Bounds
-from placer.search.budget import Budget
+from placer.search.bound_notes import Bounds, TierBoundOrigins
+from placer.search.budget import SolveBudget
 from placer.search.coarse import (
     links_matter,
     refine_coarse_choices,
@@ -34,7 +34,7 @@ from placer.search.first_tier_bounds import (
 from placer.search.judged import (
     RejectedPlacement,
     ValidPlacement,
-    check_claimed_values,
+    check_tier_values_against_judge,
     judge_placement,
     realise_and_judge,
 )
@@ -59,7 +59,7 @@ from placer_models.goals import (
     ObjectiveSense,
     Tier,
 )
-from placer_models.placement import BoundSource, Placement, RejectedPlace
+from placer_models.placement import Placement, PlaceRejectedByJudge, TierBoundSource
 from placer_models.problem.problem import Choices, Problem
 
 MOST_LINKED_ASSIGNMENTS = 400
@@ -111,9 +111,9 @@ class JointSearch:
     problem: Problem
     best: ValidPlacement
     bounds: Bounds
-    known: BoundOrigins
-    rejected: list[RejectedPlace] = field(default_factory=list)
-    budget: Budget = field(init=False)
+    known: TierBoundOrigins
+    rejected: list[PlaceRejectedByJudge] = field(default_factory=list)
+    budget: SolveBudget = field(init=False)
     tell: Progress = field(init=False)
     round: int = field(init=False)
     has_patterns: bool = field(init=False)
@@ -126,7 +126,7 @@ class JointSearch:
     modelled: int = field(init=False)
     has_lots: bool = field(init=False)
 
-    def run(self, budget: Budget, tell: Progress, *, whole: bool) -> None:
+    def run(self, budget: SolveBudget, tell: Progress, *, whole: bool) -> None:
         """Improve the placement and the bounds until all is proven or the time is over.
 
         Args:
@@ -146,7 +146,7 @@ class JointSearch:
         self.modelled = number_of_modelled_tiers(self.problem)
         self.has_lots = bool(exchange_lots_of(self.problem, {}))
         search_in_turns(WAYS, self)
-        self.known.note(self.bounds, BoundSource.MODEL)
+        self.known.note(self.bounds, TierBoundSource.MODEL)
 
     @property
     def is_settled(self) -> bool:
@@ -213,7 +213,7 @@ class JointSearch:
         If all pods that wait are alike and have places, bound them by the best way to part
         the pods, and try that way.
         """
-        with self.known.by(self.bounds, BoundSource.NODES):
+        with self.known.by(self.bounds, TierBoundSource.NODES):
             self._bound_by_nodes()
 
     def _bound_by_nodes(self) -> None:
@@ -315,7 +315,7 @@ class JointSearch:
             known = self.instance, self.baseline, problem, choices
             judge_and_note_rejected(self.rejected, *known, found)
             return
-        check_claimed_values(found, claimed)
+        check_tier_values_against_judge(found, claimed)
         if found.better_than(self.best):
             self.best = found
 
@@ -330,9 +330,9 @@ class JointSearch:
         """Bound tier 1 by sums over all nodes, before anything that takes longer."""
         levels = len(self.problem.priorities)
         found = bound_by_sums(self.problem, self.best.values, self.bounds, self.budget)
-        with self.known.by(self.bounds, BoundSource.SUMS):
+        with self.known.by(self.bounds, TierBoundSource.SUMS):
             self.bounds[:levels] = found.bounds
-        self.known.bind(BoundSource.SUMS, found.binds)
+        self.known.bind(TierBoundSource.SUMS, found.binds)
 
     def bound_relaxed(self) -> None:
         """Bound the first tiers by the relaxed model, which says what no placement can reach."""
@@ -341,7 +341,7 @@ class JointSearch:
             return
         self.tell("bounding tier 1")
         # These stay true when earlier levels improve: then fewer placements are as good.
-        with self.known.by(self.bounds, BoundSource.RELAXED_MODEL):
+        with self.known.by(self.bounds, TierBoundSource.RELAXED_MODEL):
             self.bounds[:count] = bound_first_tiers(
                 self.problem, self.best.values, self.bounds, self.budget
             )
@@ -358,7 +358,7 @@ class JointSearch:
         if found is None:
             return
         if len(start) == len(self.problem.pods):
-            with self.known.by(self.bounds, BoundSource.PATTERNS):
+            with self.known.by(self.bounds, TierBoundSource.PATTERNS):
                 self.bounds[levels] = max(self.bounds[levels] or 0, found.bound)
         self._propose(found.choices)
 
@@ -369,14 +369,14 @@ class JointSearch:
         found = place_by_patterns(
             self.problem, start, self.best.values, bounds, self.budget, self._seed
         )
-        with self.known.by(self.bounds, BoundSource.PATTERNS):
+        with self.known.by(self.bounds, TierBoundSource.PATTERNS):
             if found.choices is None or self._propose(found.choices):
                 upto = levels
             else:
                 # Bounds of later levels look at what was proposed for the first open one.
                 upto = self._settled() + 1
             self.bounds[:upto] = found.bounds[:upto]
-        self.known.bind(BoundSource.PATTERNS, found.binds[:upto])
+        self.known.bind(TierBoundSource.PATTERNS, found.binds[:upto])
         self.has_patterns = found.is_open
 
     def exchange(self) -> None:
@@ -437,7 +437,7 @@ class JointSearch:
         if open_moves:
             self.bound_relaxed()
 
-    def _parts(self, budget: Budget) -> NeighbourhoodSearch:
+    def _parts(self, budget: SolveBudget) -> NeighbourhoodSearch:
         return NeighbourhoodSearch(
             instance=self.instance,
             placement=self.best.placement,

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from placer.counting.placements import UnrealisableNode, realise
-from placer.judge.breaches import Breach, breaches_in_scene, instance_with_placement_and_moves
-from placer.judge.measure import is_better, measure_tiers
+from placer.counting.placements import NodeIdAssignmentFailure, realise_choices
+from placer.judge.breaches import Breach, breaches_in_scene, scene_for_judge_with_moves
+from placer.judge.measure import are_tier_values_better, measure_tiers
 from placer.search.baseline import StartingAccounts
 from placer.search.cp import SolverError
 from placer_models.cluster import Instance
@@ -31,7 +31,7 @@ class ValidPlacement:
 
     def better_than(self, other: "ValidPlacement") -> bool:
         """Return whether the worth is lexicographically better."""
-        return is_better(self.worth, other.worth)
+        return are_tier_values_better(self.worth, other.worth)
 
 
 @record(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def judge_placement(
     instance: Instance, baseline: StartingAccounts, placement: Placement
 ) -> ValidPlacement | RejectedPlacement:
     """Return a placement with its worth, or what is wrong with it."""
-    scene = instance_with_placement_and_moves(instance, placement, baseline.nodes_before)
+    scene = scene_for_judge_with_moves(instance, placement, baseline.nodes_before)
     if found := breaches_in_scene(scene):
         return RejectedPlacement(found)
     return ValidPlacement(placement, measure_tiers(scene))
@@ -75,14 +75,14 @@ def realise_and_judge(
     instance: Instance, baseline: StartingAccounts, problem: Problem, choices: Choices
 ) -> ValidPlacement | RejectedPlacement:
     """Turn choices into ids and let the judge look at them."""
-    placement = realise(instance, baseline.accounts, problem, choices)
-    if isinstance(placement, UnrealisableNode):
+    placement = realise_choices(instance, baseline.accounts, problem, choices)
+    if isinstance(placement, NodeIdAssignmentFailure):
         message = f"node {placement.node!r} cannot be realised: {placement.reason}"
         return RejectedPlacement((Breach(NO_IDS, placement.node, message),))
     return judge_placement(instance, baseline, placement)
 
 
-def check_claimed_values(found: ValidPlacement, claimed: Sequence[int]) -> None:
+def check_tier_values_against_judge(found: ValidPlacement, claimed: Sequence[int]) -> None:
     """Check the model's count against the judge's measure, which may be better, never worse.
 
     Args:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.counting.account import Account
-from placer.search.left_columns import LeftColumn, LeftColumns
+from placer.search.left_columns import AmountLeftColumnsCache, LeftColumn
 from placer.state.out_of_time import Stop, raise_if_out_of_time
 from placer.state.requirements import PodRequirements
 from placer_models.cluster import Node
@@ -133,7 +133,7 @@ class AskBlockerByNode:
         return True
 
 
-class BlockerColumnCache:
+class AskBlockerByNodeCache:
     """The columns of the latest asks that look at nothing beyond a node, beside what runs.
 
     For one thread at a time.
@@ -145,7 +145,7 @@ class BlockerColumnCache:
         self._accounts: PersistentTuple[Account] = PersistentTuple(())
         self._changed: list[int] = []
         self._columns = RecentlyUsedCache[PodRequirements, AskBlockerByNode](MOST_ASKS)
-        self._left = LeftColumns()
+        self._left = AmountLeftColumnsCache()
         self._on_empty: dict[tuple[PodRequirements, int], tuple[tuple[Node, ...], OverNodes]] = {}
         self._kind_numbers: dict[int, tuple[tuple[Node, ...], NDArray[np.int64]]] = {}
 
@@ -175,7 +175,7 @@ class BlockerColumnCache:
         return column
 
     def left(self, what: Hashable, left_on: Callable[[int], int]) -> LeftColumn:
-        """Return a column of the nodes as they are now, as `LeftColumns.of` does."""
+        """Return a column of the nodes as they are now, as `AmountLeftColumnsCache.of` does."""
         return self._left.of(what, left_on, len(self._nodes), self._changed)
 
     def on_empty_nodes(

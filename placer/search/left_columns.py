@@ -17,7 +17,7 @@ MOST_LEFT = 2**62
 """Whoever has more left of something, as where nothing limits it, counts as having so much."""
 
 
-class LeftColumns:
+class AmountLeftColumnsCache:
     """The columns asked for last, in which only nodes that changed since are counted anew."""
 
     def __init__(self) -> None:

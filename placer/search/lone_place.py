@@ -1,11 +1,11 @@
 """Place of one pod that waits alone, as the greedy engine gives it, before anything is judged."""
 
-from placer.counting.placements import UnrealisableNode, realise
+from placer.counting.placements import NodeIdAssignmentFailure, realise_choices
 from placer.search.baseline import StartingAccounts
 from placer.search.device_proximity import placement_with_nearer_devices
 from placer.search.judged import RejectedPlacement, ValidPlacement, judge_placement
 from placer.search.options import SolveOptions
-from placer.search.scored import greedy_choices, scorer_chooses_nodes
+from placer.search.scored import greedy_choices_for_problem, scorer_chooses_nodes
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance
 from placer_models.placement import PodPlacement
@@ -34,9 +34,9 @@ def place_of_lone_pod(
     problem = build_problem(
         instance, baseline.accounts, each_core=True, absolute=True, scored=scored, cache=cache
     )
-    choices = greedy_choices(instance, baseline, problem, options)
-    placement = realise(instance, baseline.accounts, problem, choices)
-    if isinstance(placement, UnrealisableNode):
+    choices = greedy_choices_for_problem(instance, baseline, problem, options)
+    placement = realise_choices(instance, baseline.accounts, problem, choices)
+    if isinstance(placement, NodeIdAssignmentFailure):
         raise RejectedLonePlaceError
     if not placement.pods:
         return None

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations, islice
 from math import comb
 
-from placer.counting.placements import UnrealisableNode, realise
+from placer.counting.placements import NodeIdAssignmentFailure, realise_choices
 from placer.greedy.place import place_greedily
 from placer.judge.breaches import breaches, breaches_of_complete_placement
 from placer.search.baseline import StartingAccounts, starting_accounts_of
-from placer.search.bound_notes import BoundOrigins, Bounds
-from placer.search.budget import Budget
+from placer.search.bound_notes import Bounds, TierBoundOrigins
+from placer.search.budget import SolveBudget
 from placer.search.cp import optimise_expression
 from placer.search.exact import MOST_ASSIGNMENTS, Progress, assignment_count, trivial_tier_bounds
 from placer.search.joint_search import JointSearch
@@ -35,10 +35,10 @@ from placer_models.movable import MisfitsLeavingTogether, MovablePods
 from placer_models.moves import (
     movable_instance,
     with_homes,
-    with_movable_pods,
+    with_movable_pods_as_waiting,
     with_unplaced_at_home,
 )
-from placer_models.placement import Placement, RejectedPlace
+from placer_models.placement import Placement, PlaceRejectedByJudge
 from placer_models.problem.problem import Problem
 
 SHARE_OF_STAYING = 0.5
@@ -65,13 +65,13 @@ class MisfitsToMoveSearch:
 
     instance: Instance
     movable: MovablePods
-    budget: Budget
+    budget: SolveBudget
     tell: Progress
     whole: bool
     best: JointSearch
     others: list[Sequence[int | None]] = field(default_factory=list)
     chosen: Leavers = ()
-    rejected: list[RejectedPlace] = field(default_factory=list)
+    rejected: list[PlaceRejectedByJudge] = field(default_factory=list)
 
     def run(self) -> None:
         """Try choices of pods that could leave until it is clear which have to.
@@ -154,7 +154,7 @@ class MisfitsToMoveSearch:
         self,
         leaving: tuple[MisfitsLeavingTogether, ...],
         limits: tuple[int | None, ...],
-        budget: Budget,
+        budget: SolveBudget,
     ) -> bool:
         """Ask the question in which the given ones leave; return whether its answer is best."""
         asked = movable_instance(self.instance, self.movable, leaving)
@@ -166,12 +166,14 @@ class MisfitsToMoveSearch:
                 self.others.append(limits)
             return False
         bounds = list(limits)
-        found = JointSearch(asked, baseline, problem, start, bounds, BoundOrigins.of_limits(bounds))
+        found = JointSearch(
+            asked, baseline, problem, start, bounds, TierBoundOrigins.of_limits(bounds)
+        )
         found.run(budget, self.tell, whole=self.whole)
         self.rejected += found.rejected
         # A pod that leaves may have come back to where it was. Then it is not gone, and the
         # question in which it stays has as good an answer.
-        truly = with_movable_pods(
+        truly = with_movable_pods_as_waiting(
             self.instance, breaches_of_complete_placement, found.best.placement
         )
         is_best = truly.gone == asked.gone and found.best.better_than(self.best.best)
@@ -186,7 +188,7 @@ class MisfitsToMoveSearch:
         baseline: StartingAccounts,
         problem: Problem,
         leaving: tuple[MisfitsLeavingTogether, ...],
-        budget: Budget,
+        budget: SolveBudget,
     ) -> tuple[ValidPlacement | None, bool]:
         """Return a placement with places for all that leave, or None, and whether one may exist."""
         placement = self._first_of_all(leaving)
@@ -227,8 +229,8 @@ class MisfitsToMoveSearch:
         asked = replace(asked, gangs=gangs, homes=(), gone=frozenset())
         baseline = starting_accounts_of(asked)
         problem = build_problem(asked, baseline.accounts, each_core=True)
-        placement = realise(asked, baseline.accounts, problem, place_greedily(problem))
-        if isinstance(placement, UnrealisableNode):
+        placement = realise_choices(asked, baseline.accounts, problem, place_greedily(problem))
+        if isinstance(placement, NodeIdAssignmentFailure):
             return None
         return placement if keys <= {place.key for place in placement.pods} else None
 

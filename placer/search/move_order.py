@@ -7,7 +7,7 @@ from dataclasses import replace
 from placer.counting.pools import placement_with_pool_cpus
 from placer.judge.breaches import breaches
 from placer_models.cluster import Instance, Node, RunningPod
-from placer_models.moves import moves_of
+from placer_models.moves import moves_in_answer
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import Gang
 
@@ -15,13 +15,13 @@ MET_LATER = frozenset({"affinity"})
 """Rules that pods which come later may help to keep."""
 
 
-def in_move_order(instance: Instance, placement: Placement) -> Placement:
+def with_moves_in_feasible_order(instance: Instance, placement: Placement) -> Placement:
     """Return the placement with the moving pods at the end, in such an order.
 
     A pod leaves its place before it takes the new one. Pods that wait for each other's places
     in a circle come last of all.
     """
-    waiting = {move.place.key: move[:2] for move in moves_of(instance, placement)}
+    waiting = {move.place.key: move[:2] for move in moves_in_answer(instance, placement)}
     if len(waiting) < 2:
         return placement
     nodes = {node.name: node for node in instance.nodes}

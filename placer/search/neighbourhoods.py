@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from placer.judge.breaches import breaches
-from placer.judge.measure import Worth, is_better, measure
-from placer.search.budget import Budget
+from placer.judge.measure import Worth, are_tier_values_better, measure
+from placer.search.budget import SolveBudget
 from placer.search.exact import Progress
 from placer.search.outside_witnesses import (
     closed_copies_of_outside_nodes,
@@ -70,7 +70,7 @@ class NeighbourhoodSearch:
     tiers: Sequence[Tier]
     values: list[int]
     limits: Sequence[int | None]
-    budget: Budget
+    budget: SolveBudget
     rng: random.Random
     size: int = FEWEST_NODES
     rough: set[str] = field(default_factory=set)
@@ -247,11 +247,11 @@ class NeighbourhoodSearch:
         if after is None:
             return before
         worth = measure(part, after)
-        taken = is_better(worth, before) and self._accept(part, before, start, after)
+        taken = are_tier_values_better(worth, before) and self._accept(part, before, start, after)
         return worth if taken else before
 
     def _repaired(
-        self, part: Instance, start: Placement, before: Worth, budget: Budget
+        self, part: Instance, start: Placement, before: Worth, budget: SolveBudget
     ) -> Placement | None:
         """Return a better placement of the same pods; default locality comes after the rest."""
         local = number_of_tiers_before_locality([tier for tier, _ in before])
@@ -270,7 +270,7 @@ class NeighbourhoodSearch:
         for _ in range(ORDERS):
             turns = self.rng.sample(range(len(part.gangs)), len(part.gangs))
             after = place_by_expected_cost(part, turns)
-            if after is not None and is_better(found := measure(part, after), worth):
+            if after is not None and are_tier_values_better(found := measure(part, after), worth):
                 best, worth = after, found
         return best
 
@@ -298,7 +298,7 @@ class NeighbourhoodSearch:
             # If other pods run now, the best links for them are seen only over all nodes,
             # so the part's own measure does not do.
             worth = measure(self.instance, whole)
-            if not is_better(worth, tuple(zip(self.tiers, self.values, strict=True))):
+            if not are_tier_values_better(worth, tuple(zip(self.tiers, self.values, strict=True))):
                 return False
             self.values = [value for _, value in worth]
         self.placement = whole

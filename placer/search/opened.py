@@ -9,11 +9,11 @@ holds for any batch that is placed as a whole.
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 
-from placer.packing.bins import Bin, Filling, PackingProblem
+from placer.packing.bins import Filling, PackingBin, PackingProblem
 from placer.packing.fewest import pack_into_fewest_bins
-from placer.packing.step_limit import StepBudget
-from placer.search.budget import Budget
-from placer.search.plain_pods import may_never_come_to, plain_choice_on
+from placer.packing.step_limit import PackingStepBudget
+from placer.search.budget import SolveBudget
+from placer.search.plain_pods import is_shape_barred_from_node, plain_choice_on
 from placer_models.cpsat.families import takes_plain_amounts
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choices, Problem
@@ -37,7 +37,7 @@ class FewestOpenedNodesResult:
 
 
 def open_fewest_nodes(
-    problem: Problem, start: Choices, budget: Budget
+    problem: Problem, start: Choices, budget: SolveBudget
 ) -> FewestOpenedNodesResult | None:
     """Return places that open as few nodes as the steps allow, or None if patterns do not apply.
 
@@ -70,7 +70,7 @@ def open_fewest_nodes(
     filling = [[0] * len(shapes) for _ in order]
     for pod, choice in start.items():
         filling[number_of[choice.node]][shapes.index(problem.pods[pod])] += 1
-    limit = StepBudget(STEP_LIMIT, lambda: budget.over)
+    limit = PackingStepBudget(STEP_LIMIT, lambda: budget.over)
     packed = pack_into_fewest_bins(packing, filling, limit)
     order += [index for index in offered if index not in used]
     if len(packed.filling) > len(order):
@@ -80,13 +80,16 @@ def open_fewest_nodes(
     )
 
 
-def _bin(problem: Problem, node: NodeState, shapes: list[int]) -> Bin:
+def _bin(problem: Problem, node: NodeState, shapes: list[int]) -> PackingBin:
     """Return the node as a bin; its last amount is of something that no node has."""
     sizes = (
-        (*problem.shapes[shape].amounts_on(node), int(may_never_come_to(problem, shape, node)))
+        (
+            *problem.shapes[shape].amounts_on(node),
+            int(is_shape_barred_from_node(problem, shape, node)),
+        )
         for shape in shapes
     )
-    return Bin((*node.amounts, 0), tuple(sizes))
+    return PackingBin((*node.amounts, 0), tuple(sizes))
 
 
 def _choices(

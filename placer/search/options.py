@@ -4,8 +4,8 @@ import os
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from placer.greedy.scorer import NodeScoring
-from placer.search.halt import Halt
+from placer.greedy.scorer import NodeScoringMethod
+from placer.search.halt import SearchHalt
 from placer_models.node_strategy import NodeStrategy
 from placer_models.typed import TypeChecked, suggest_argument_names
 
@@ -62,6 +62,6 @@ class SolveOptions(TypeChecked):
     workers: int = field(default_factory=_cores)
     seed: int = 0
     strategy: NodeStrategy | None = None
-    scoring: NodeScoring | None = None
+    scoring: NodeScoringMethod | None = None
     order: BatchOrder = BatchOrder.ARRIVAL
-    halt: Halt | None = field(default=None, compare=False, repr=False)
+    halt: SearchHalt | None = field(default=None, compare=False, repr=False)

@@ -4,7 +4,7 @@ from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choice, CoreTake, Problem
 
 
-def may_never_come_to(problem: Problem, shape_index: int, node: NodeState) -> bool:
+def is_shape_barred_from_node(problem: Problem, shape_index: int, node: NodeState) -> bool:
     """Return whether pods of a shape may not come to the node, whatever is left of it."""
     shape = problem.shapes[shape_index]
     return (

@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 from placer.judge.breaches import Breach
 from placer.search.baseline import StartingAccounts
-from placer.search.budget import Budget
+from placer.search.budget import SolveBudget
 from placer.search.judged import NO_IDS, RejectedPlacement, ValidPlacement, realise_and_judge
-from placer.search.scored import greedy_choices
+from placer.search.scored import greedy_choices_for_problem
 from placer_models.cluster import Instance
-from placer_models.placement import Placement, RejectedPlace, pod_or_gang_title
+from placer_models.placement import Placement, PlaceRejectedByJudge, pod_or_gang_title
 from placer_models.problem.problem import Choices, Problem
 
 log = logging.getLogger(__name__)
@@ -25,7 +25,7 @@ MOST_NODES = 8
 """How many nodes one shape of pods may lose before it is left out; each costs a greedy answer."""
 
 
-class ChosenNode(NamedTuple):
+class PodAndChosenNodeNames(NamedTuple):
     """A node that was chosen for a pod, by its name."""
 
     name: str
@@ -39,8 +39,8 @@ def place_until_judge_accepts(
     baseline: StartingAccounts,
     problem: Problem,
     choices: Choices,
-    budget: Budget,
-) -> tuple[ValidPlacement, tuple[RejectedPlace, ...]]:
+    budget: SolveBudget,
+) -> tuple[ValidPlacement, tuple[PlaceRejectedByJudge, ...]]:
     """Return greedy choices in ids, as the judge lets them pass, and places that it does not.
 
     A pod whose place the judge rejects is placed again, on another node, and so are pods that
@@ -58,7 +58,7 @@ def place_until_judge_accepts(
 
     """
     found = realise_and_judge(instance, baseline, problem, choices)
-    rejected: list[RejectedPlace] = []
+    rejected: list[PlaceRejectedByJudge] = []
     lost: defaultdict[int, set[int]] = defaultdict(set)
     everywhere = range(len(problem.nodes))
     while isinstance(found, RejectedPlacement):
@@ -66,18 +66,18 @@ def place_until_judge_accepts(
             raise found.error
         for index, fault in _culprits(instance, baseline, problem, choices, found):
             shape, node = problem.pods[index], choices[index].node
-            note_rejected(rejected, [(_chosen(instance, choices)[index], fault)])
+            note_and_log_rejected_places(rejected, [(_chosen(instance, choices)[index], fault)])
             lost[shape].add(node)
             if budget.over or len(lost[shape]) >= MOST_NODES:
                 lost[shape].update(everywhere)
         part = _without(problem, lost)
-        choices = greedy_choices(instance, baseline, part, budget.options)
+        choices = greedy_choices_for_problem(instance, baseline, part, budget.options)
         found = realise_and_judge(instance, baseline, problem, choices)
     return found, tuple(rejected)
 
 
 def judge_and_note_rejected(
-    into: list[RejectedPlace],
+    into: list[PlaceRejectedByJudge],
     instance: Instance,
     baseline: StartingAccounts,
     problem: Problem,
@@ -97,21 +97,26 @@ def judge_and_note_rejected(
     """
     chosen = _chosen(instance, choices)
     culprits = _culprits(instance, baseline, problem, choices, found)
-    note_rejected(into, [(chosen[index], fault) for index, fault in culprits])
+    note_and_log_rejected_places(into, [(chosen[index], fault) for index, fault in culprits])
 
 
 def note_rejected_places(
-    into: list[RejectedPlace], instance: Instance, placement: Placement, found: RejectedPlacement
+    into: list[PlaceRejectedByJudge],
+    instance: Instance,
+    placement: Placement,
+    found: RejectedPlacement,
 ) -> None:
     """Note the places of a placement that the judge rejects, each once: all that may be meant."""
-    chosen = [ChosenNode(p.name, p.namespace, p.gang, p.node) for p in placement.pods]
-    note_rejected(
+    chosen = [PodAndChosenNodeNames(p.name, p.namespace, p.gang, p.node) for p in placement.pods]
+    note_and_log_rejected_places(
         into,
         [(one, fault) for fault in found.faults for one in _suspects(instance, chosen, fault)],
     )
 
 
-def note_rejected(into: list[RejectedPlace], faults: Iterable[tuple[ChosenNode, Breach]]) -> None:
+def note_and_log_rejected_places(
+    into: list[PlaceRejectedByJudge], faults: Iterable[tuple[PodAndChosenNodeNames, Breach]]
+) -> None:
     """Note rejected places, each once, and log them."""
     known = {(place.namespace, place.name, place.node) for place in into}
     for one, fault in faults:
@@ -119,22 +124,26 @@ def note_rejected(into: list[RejectedPlace], faults: Iterable[tuple[ChosenNode, 
             continue
         known.add((one.namespace, one.name, one.node))
         why = fault.message if fault.rule == NO_IDS else f"{fault.rule}: {fault.message}"
-        place = RejectedPlace(one.name, one.namespace, one.node, why)
+        place = PlaceRejectedByJudge(one.name, one.namespace, one.node, why)
         into.append(place)
         log.error("%s; the batch is answered without it", place.text)
 
 
-def _chosen(instance: Instance, choices: Choices) -> dict[int, ChosenNode]:
+def _chosen(instance: Instance, choices: Choices) -> dict[int, PodAndChosenNodeNames]:
     members = [(gang, pod) for gang in instance.gangs for pod in gang.pods]
     found = {}
     for index, choice in sorted(choices.items()):
         gang, pod = members[index]
         name = None if gang.lone else gang.name
-        found[index] = ChosenNode(pod.name, pod.namespace, name, instance.nodes[choice.node].name)
+        found[index] = PodAndChosenNodeNames(
+            pod.name, pod.namespace, name, instance.nodes[choice.node].name
+        )
     return found
 
 
-def _suspects(instance: Instance, chosen: Sequence[ChosenNode], fault: Breach) -> list[ChosenNode]:
+def _suspects(
+    instance: Instance, chosen: Sequence[PodAndChosenNodeNames], fault: Breach
+) -> list[PodAndChosenNodeNames]:
     """Return the places that a fault may be about: of a pod, a gang or a node, or else all."""
     subject = fault.subject
     own = [

@@ -10,20 +10,20 @@ from dataclasses import dataclass, field, replace
 
 from ortools.sat.python.cp_model import CpSolver
 
-from placer.search.budget import Budget
-from placer.search.cp import optimise_expression, replace_hints, solution_values
+from placer.search.budget import SolveBudget
+from placer.search.cp import optimise_expression, replace_solver_hints, solution_values
 from placer.search.first_tier_bounds import (
     keep_tier_value,
-    no_change_hints,
+    relaxed_no_change_solver_hints,
     relaxed_tier_expressions,
 )
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, RunningPod
 from placer_models.cpsat.relaxed import (
-    NodeSubclassVariables,
     RelaxedModel,
+    RelaxedNodeSubclassVariables,
     build_relaxed_model,
-    left_beside_stayers,
+    left_and_wanted_beside_stayers,
 )
 from placer_models.moves import vacated_homes
 from placer_models.placement import Placement
@@ -35,7 +35,7 @@ MovePart = tuple[set[str], list[Gang]]
 
 
 def suggest_moves_by_relaxation(
-    instance: Instance, placement: Placement, budget: Budget
+    instance: Instance, placement: Placement, budget: SolveBudget
 ) -> list[MovePart]:
     """Return parts in which running pods make room for gangs that wait.
 
@@ -88,11 +88,11 @@ def _left(instance: Instance, placement: Placement) -> Instance:
     )
 
 
-def _solved(problem: Problem, relaxed: RelaxedModel, budget: Budget) -> CpSolver | None:
+def _solved(problem: Problem, relaxed: RelaxedModel, budget: SolveBudget) -> CpSolver | None:
     """Return the best solution found, tier by tier, or None if none is found in time."""
     best: CpSolver | None = None
     tiers = problem.tiers
-    replace_hints(relaxed.model, no_change_hints(relaxed))
+    replace_solver_hints(relaxed.model, relaxed_no_change_solver_hints(relaxed))
     expressions = relaxed_tier_expressions(problem, relaxed)
     for index, (tier, expression) in enumerate(zip(tiers, expressions, strict=False)):
         if budget.over:
@@ -102,7 +102,7 @@ def _solved(problem: Problem, relaxed: RelaxedModel, budget: Budget) -> CpSolver
         if found is None:
             break
         best = found
-        replace_hints(relaxed.model, solution_values(best))
+        replace_solver_hints(relaxed.model, solution_values(best))
         keep_tier_value(relaxed.model, tier, expression, best.value(expression))
     return best
 
@@ -152,17 +152,17 @@ def _changes(relaxed: RelaxedModel, solution: CpSolver) -> list[_Change]:
     return [change for change in found if +change.leave or +change.come]
 
 
-def _size(relaxed: RelaxedModel, division: NodeSubclassVariables, family: int) -> float:
+def _size(relaxed: RelaxedModel, division: RelaxedNodeSubclassVariables, family: int) -> float:
     """Return the largest share of a resource of a node that a pod of the family takes."""
     asked = division.alike.demands[relaxed.families[family].shape] or {}
     return max((taken / has for has, taken in asked.values()), default=0.0)
 
 
 def _has_room(
-    relaxed: RelaxedModel, division: NodeSubclassVariables, change: _Change, family: int
+    relaxed: RelaxedModel, division: RelaxedNodeSubclassVariables, change: _Change, family: int
 ) -> bool:
     shape = relaxed.families[family].shape
-    asked = left_beside_stayers(division.alike, change.has, relaxed.families, shape)
+    asked = left_and_wanted_beside_stayers(division.alike, change.has, relaxed.families, shape)
     return asked is not None and all(left >= taken for left, taken in asked.values())
 
 

@@ -3,12 +3,16 @@
 from collections.abc import Sequence
 
 from placer.counting.account import accounts_of
-from placer.counting.placements import UnrealisableNode, choices_from_placement, realise
+from placer.counting.placements import (
+    NodeIdAssignmentFailure,
+    choices_from_placement,
+    realise_choices,
+)
 from placer.greedy.expected.scorer import ExpectedScoring
 from placer.greedy.place import place_greedily
-from placer.search.budget import Budget
+from placer.search.budget import SolveBudget
 from placer.search.coarse import refine_coarse_choices, without_links, without_locality
-from placer.search.exact import search_exactly, tell_nobody, trivial_tier_bounds
+from placer.search.exact import ignore_progress, search_exactly, trivial_tier_bounds
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance
 from placer_models.cpsat.tier_limits import number_of_modelled_tiers
@@ -20,8 +24,8 @@ def greedy_placement(part: Instance) -> Placement | None:
     """Return the greedy placement of a part's pods, or None if ids cannot realise it."""
     accounts = accounts_of(part)
     problem = build_problem(part, accounts)
-    after = realise(part, accounts, problem, place_greedily(problem))
-    return None if isinstance(after, UnrealisableNode) else after
+    after = realise_choices(part, accounts, problem, place_greedily(problem))
+    return None if isinstance(after, NodeIdAssignmentFailure) else after
 
 
 def place_by_expected_cost(part: Instance, turns: Sequence[int]) -> Placement | None:
@@ -44,15 +48,15 @@ def place_by_expected_cost(part: Instance, turns: Sequence[int]) -> Placement | 
     choices = place_greedily(
         problem, order=lambda _: lambda gang: (turn_of[gang.pods],), scorer=scorer
     )
-    after = realise(part, accounts, problem, choices)
-    return None if isinstance(after, UnrealisableNode) else after
+    after = realise_choices(part, accounts, problem, choices)
+    return None if isinstance(after, NodeIdAssignmentFailure) else after
 
 
 def improve_exactly(
     part: Instance,
     start: Placement,
     worth: Sequence[tuple[Tier, int]],
-    budget: Budget,
+    budget: SolveBudget,
     settled: int = 0,
 ) -> Placement | None:
     """Return a placement that is better in the tiers of the worth, or None if none is found.
@@ -74,12 +78,12 @@ def improve_exactly(
         choices_from_placement(part, accounts, model, start),
         values,
         budget,
-        tell_nobody,
+        ignore_progress,
         limits,
         settled,
     )
     if found.solution is None:
         return None
     choices = found.solution if linked else refine_coarse_choices(problem, model, found.solution)
-    after = realise(part, accounts, problem, choices)
-    return None if isinstance(after, UnrealisableNode) else after
+    after = realise_choices(part, accounts, problem, choices)
+    return None if isinstance(after, NodeIdAssignmentFailure) else after

@@ -6,16 +6,16 @@ from dataclasses import replace
 from placer.counting.account import Account
 from placer.counting.left import node_left
 from placer.greedy.cache import GreedyCache
-from placer.greedy.expected.arrays import shape_prices_on
+from placer.greedy.expected.arrays import expected_shape_prices_given_left
 from placer.greedy.expected.scorer import ExpectedScorer, ExpectedScoring
 from placer.greedy.place import place_greedily
 from placer.greedy.scorer import NodeScorer
 from placer.search.baseline import StartingAccounts
 from placer.search.options import SolveOptions
-from placer_models.cluster import Instance, Node, Nodes
+from placer_models.cluster import Instance, Node, NodesWithCachedFacts
 from placer_models.demand import ExpectedDemand
-from placer_models.expected import NodeLeft
-from placer_models.forecast import expected_demand_in
+from placer_models.expected import ResourcesLeftForExpectedPods
+from placer_models.forecast import given_or_learned_demand
 from placer_models.node_strategy import NodeStrategy
 from placer_models.problem.problem import Choices, Problem
 
@@ -27,17 +27,19 @@ def with_priced_expected_demand(instance: Instance, baseline: StartingAccounts) 
     """
     if instance.strategy is not NodeStrategy.EXPECTED:
         return instance
-    demand = expected_demand_in(instance)
+    demand = given_or_learned_demand(instance)
     if demand.prices is None:
-        demand = demand.priced(expected_shape_prices_on(demand, instance.nodes, baseline.accounts))
+        demand = demand.priced(
+            expected_shape_prices_on_accounts(demand, instance.nodes, baseline.accounts)
+        )
     return instance if demand is instance.demand else replace(instance, demand=demand)
 
 
-def expected_shape_prices_on(
+def expected_shape_prices_on_accounts(
     demand: ExpectedDemand, nodes: tuple[Node, ...], accounts: Iterable[Account]
 ) -> tuple[int, ...]:
     """Return the prices on nodes as their accounts say that they are, as the judge finds them."""
-    known: dict[int, NodeLeft] = {}
+    known: dict[int, ResourcesLeftForExpectedPods] = {}
     lefts = []
     for account in accounts:
         # Idle nodes that are alike share their account.
@@ -46,7 +48,7 @@ def expected_shape_prices_on(
             left = node_left(account, with_memory=demand.looks_at_memory)
             known[id(account)] = left
         lefts.append(left)
-    return shape_prices_on(demand, Nodes.of(nodes), lefts)
+    return expected_shape_prices_given_left(demand, NodesWithCachedFacts.of(nodes), lefts)
 
 
 def scorer_chooses_nodes(instance: Instance, options: SolveOptions) -> bool:
@@ -54,7 +56,7 @@ def scorer_chooses_nodes(instance: Instance, options: SolveOptions) -> bool:
     return options.scoring is not None or instance.strategy is NodeStrategy.EXPECTED
 
 
-def scorer_of(
+def greedy_node_scorer_of(
     instance: Instance, options: SolveOptions, baseline: StartingAccounts
 ) -> NodeScorer | None:
     """Return what chooses among nodes in the greedy path; None: the instance's strategy does."""
@@ -76,9 +78,9 @@ def expected_scorer(
     return scorer
 
 
-def greedy_choices(
+def greedy_choices_for_problem(
     instance: Instance, baseline: StartingAccounts, problem: Problem, options: SolveOptions
 ) -> Choices:
     """Return greedy choices for a problem, ``scored`` if `scorer_chooses_nodes`."""
-    scorer = scorer_of(instance, options, baseline)
+    scorer = greedy_node_scorer_of(instance, options, baseline)
     return place_greedily(problem, cache=baseline.cache.greedy, scorer=scorer)

@@ -7,12 +7,12 @@ from dataclasses import replace
 from placer.judge.breaches import breaches_of_complete_placement
 from placer.judge.measure import Worth
 from placer.search.baseline import StartingAccounts, starting_accounts_of
-from placer.search.bound_notes import BoundOrigins, Bounds
-from placer.search.budget import Budget
+from placer.search.bound_notes import Bounds, TierBoundOrigins
+from placer.search.budget import SolveBudget
 from placer.search.device_proximity import with_nearer_devices
 from placer.search.exact import (
     Progress,
-    tell_nobody,
+    ignore_progress,
     trivial_bounds_of_instance,
     trivial_tier_bounds,
 )
@@ -25,39 +25,43 @@ from placer.search.judged import (
     judged_placement,
 )
 from placer.search.misplaced_search import SHARE_OF_STAYING, MisfitsToMoveSearch
-from placer.search.move_order import in_move_order
+from placer.search.move_order import with_moves_in_feasible_order
 from placer.search.options import Engine, SolveOptions
 from placer.search.reasons.ruled_out import are_all_pods_ruled_out
 from placer.search.reasons.unplaced import left_out_as_unplaced, why_unplaced
 from placer.search.rejected import place_until_judge_accepts
-from placer.search.scored import greedy_choices, scorer_chooses_nodes, with_priced_expected_demand
+from placer.search.scored import (
+    greedy_choices_for_problem,
+    scorer_chooses_nodes,
+    with_priced_expected_demand,
+)
 from placer.search.warm_start import placement_from_earlier
 from placer.state.batch import build_problem
 from placer.state.out_of_time import OutOfTimeError
-from placer_models.cluster import Instance, Nodes
+from placer_models.cluster import Instance, NodesWithCachedFacts
 from placer_models.goals import UNBOUNDED
-from placer_models.illegal_running import with_running_as_counted
+from placer_models.illegal_running import with_running_pods_counted_as_legal
 from placer_models.left_out import without_illegal_pods
 from placer_models.legal import check_pods_legal, illegal_pods
 from placer_models.movable import MovablePods
 from placer_models.moves import (
     movable_instance,
     movable_pods,
-    moves_of,
+    moves_in_answer,
     placement_without_stayers,
     rules_mended,
     with_unplaced_at_home,
 )
 from placer_models.placement import (
     Answer,
-    BoundSource,
     GaveUp,
     Infeasible,
     Move,
     PartlyPlaced,
     Placed,
     Placement,
-    RejectedPlace,
+    PlaceRejectedByJudge,
+    TierBoundSource,
     TierValue,
 )
 from placer_models.pod import pods_of_gangs
@@ -105,17 +109,17 @@ def solve(
         SolverError: Parts of Placer contradict each other: a defect of ours.
 
     """
-    budget = Budget(options or SolveOptions())
+    budget = SolveBudget(options or SolveOptions())
     with without_garbage_collection() as collect:
         if baseline is None:
             instance = _checked(instance, skip_illegal=skip_illegal)
-        tell = _logged(progress or tell_nobody)
+        tell = _logged(progress or ignore_progress)
         return _solved(instance, budget, tell, collect, baseline, earlier, greedy)
 
 
 def _solved(
     instance: Instance,
-    budget: Budget,
+    budget: SolveBudget,
     tell: Progress,
     collect: Callable[[], None],
     baseline: StartingAccounts | None,
@@ -146,7 +150,7 @@ def _solved(
     if alone and isinstance(given, ValidPlacement):
         budget.greedy_s = budget.elapsed_s
         limits = trivial_bounds_of_instance(instance, [tier for tier, _ in given.worth])
-        tiers = _tier_values(given.worth, limits, BoundOrigins.of_limits(limits))
+        tiers = _tier_values(given.worth, limits, TierBoundOrigins.of_limits(limits))
         return _answer(instance, instance, baseline, given, tiers, budget)
     scored = scorer_chooses_nodes(instance, options)
     # Greedy looks at cores one by one where the model's counts would not tell it enough, and
@@ -156,11 +160,11 @@ def _solved(
     )
     tell("placing greedily")
     placed_s = budget.elapsed_s
-    rejected: tuple[RejectedPlace, ...] = ()
+    rejected: tuple[PlaceRejectedByJudge, ...] = ()
     if isinstance(given, ValidPlacement):
         best = given
     else:
-        choices = greedy_choices(instance, baseline, problem, options)
+        choices = greedy_choices_for_problem(instance, baseline, problem, options)
         placed_s = budget.elapsed_s
         best, rejected = place_until_judge_accepts(instance, baseline, problem, choices, budget)
     # The search ends with what has just been done once: realising, judging, and reasons.
@@ -188,7 +192,7 @@ def _solved(
             warm = None if isinstance(there, RejectedPlacement) else there
         best = warm if warm is not None and warm.better_than(best) else best
     limits = trivial_tier_bounds(problem)
-    known = BoundOrigins.of_limits(limits)
+    known = TierBoundOrigins.of_limits(limits)
     found = JointSearch(asked, baseline, problem, best, limits, known, list(rejected))
     if searches:
         collect()
@@ -225,7 +229,9 @@ def _checked(instance: Instance, *, skip_illegal: bool) -> Instance:
 
     """
     # What is asked of all nodes is worked out once.
-    instance = replace(with_running_as_counted(instance), nodes=Nodes.of(instance.nodes))
+    instance = replace(
+        with_running_pods_counted_as_legal(instance), nodes=NodesWithCachedFacts.of(instance.nodes)
+    )
     if not skip_illegal:
         check_pods_legal(pods_of_gangs(instance.gangs), instance.nodes)
         return instance
@@ -240,7 +246,11 @@ def _checked(instance: Instance, *, skip_illegal: bool) -> Instance:
 
 
 def _searched(
-    found: JointSearch, instance: Instance, movable: MovablePods, budget: Budget, tell: Progress
+    found: JointSearch,
+    instance: Instance,
+    movable: MovablePods,
+    budget: SolveBudget,
+    tell: Progress,
 ) -> JointSearch:
     """Search for better answers than the first one, and for bounds; return the best search."""
     whole = budget.options.engine is Engine.EXACT
@@ -258,7 +268,7 @@ def _searched(
     best.rejected = list(dict.fromkeys((*found.rejected, *leaving.rejected, *best.rejected)))
     best.bounds = leaving.bounds()
     # A bound that is not the best question's own is that of another one.
-    best.known.note(best.bounds, BoundSource.MODEL)
+    best.known.note(best.bounds, TierBoundSource.MODEL)
     return best
 
 
@@ -268,8 +278,8 @@ def _answer(
     before: StartingAccounts,
     best: ValidPlacement,
     tiers: tuple[TierValue, ...],
-    budget: Budget,
-    rejected: tuple[RejectedPlace, ...] = (),
+    budget: SolveBudget,
+    rejected: tuple[PlaceRejectedByJudge, ...] = (),
     movable: MovablePods = _NOBODY_MOVES,
 ) -> Answer:
     """Return the answer that a placement is, with reasons for who has no place.
@@ -299,14 +309,14 @@ def _answer(
         return GaveUp(budget.elapsed_s, left_out, rejected)
     moves: tuple[Move, ...] = ()
     if homes:
-        placement = in_move_order(instance, placement)
-        moves = moves_of(instance, placement, rules_mended(movable, placement))
+        placement = with_moves_in_feasible_order(instance, placement)
+        moves = moves_in_answer(instance, placement, rules_mended(movable, placement))
     if left_out:
         return PartlyPlaced(placement, tiers, left_out, moves, rejected)
     return Placed(placement, tiers, moves, rejected)
 
 
-def _tier_values(worth: Worth, bounds: Bounds, known: BoundOrigins) -> tuple[TierValue, ...]:
+def _tier_values(worth: Worth, bounds: Bounds, known: TierBoundOrigins) -> tuple[TierValue, ...]:
     """Join values and bounds; a tier is proven while every tier before it is."""
     result = []
     proven = True

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer.search.binding import minimal_set_giving_bound
-from placer.search.budget import Budget
+from placer.search.budget import SolveBudget
 from placer.search.cp import is_expression_proven_at_most, optimise_expression
-from placer.search.exchanges.node_sums import NodeSetCapacityLimit, node_set_capacity_limits
+from placer.search.exchanges.node_sums import ExchangeNodeSetCapacityLimit, node_set_capacity_limits
 from placer.search.exchanges.room_columns import capacity_left_columns
 from placer_models.goals import MEMBER_ABOVE_POINTS, MEMBER_OF_MINIMUM_POINTS, ObjectiveSense
 from placer_models.placement import TierBottleneck
@@ -32,7 +32,7 @@ PlacedCount = LinearExpr | IntVar | int
 
 
 @dataclass(frozen=True, slots=True)
-class SumsBound:
+class PlacedTierBoundsBySums:
     """Bounds, one for each sub-tier of tier 1.
 
     Attributes:
@@ -50,8 +50,8 @@ def bound_by_sums(
     problem: Problem,
     values: Sequence[int],
     limits: Sequence[int | None],
-    budget: Budget,
-) -> SumsBound:
+    budget: SolveBudget,
+) -> PlacedTierBoundsBySums:
     """Return a bound for each sub-tier of tier 1, none of them wider than its limit.
 
     Args:
@@ -62,7 +62,7 @@ def bound_by_sums(
 
     """
     levels = len(problem.priorities)
-    found = SumsBound(list(limits[:levels]), [()] * levels)
+    found = PlacedTierBoundsBySums(list(limits[:levels]), [()] * levels)
     several = sum(len(gang.pods) > 1 for gang in problem.gangs)
     if problem.homes or several > MOST_GANGS or budget.over:
         return found  # Pods that may move take room that is not free now.
@@ -85,10 +85,10 @@ def bound_by_sums(
 
 def _bound(
     problem: Problem,
-    sums: Sequence[NodeSetCapacityLimit],
+    sums: Sequence[ExchangeNodeSetCapacityLimit],
     values: Sequence[int],
     level: int,
-    budget: Budget,
+    budget: SolveBudget,
     share: float,
 ) -> int | None:
     """Return what no placement beats that keeps what earlier levels reached."""
@@ -100,11 +100,11 @@ def _bound(
 
 def _binding(
     problem: Problem,
-    sums: Sequence[NodeSetCapacityLimit],
+    sums: Sequence[ExchangeNodeSetCapacityLimit],
     values: Sequence[int],
     level: int,
     bound: int,
-    budget: Budget,
+    budget: SolveBudget,
 ) -> tuple[TierBottleneck, ...]:
     """Return resources that give the bound alone, and none of which can be left out.
 
@@ -127,7 +127,10 @@ def _binding(
 
 
 def _keeping(
-    problem: Problem, sums: Sequence[NodeSetCapacityLimit], values: Sequence[int], level: int
+    problem: Problem,
+    sums: Sequence[ExchangeNodeSetCapacityLimit],
+    values: Sequence[int],
+    level: int,
 ) -> tuple[CpModel, list[LinearExpr]]:
     """Return the model in which levels before this one keep what they have reached."""
     model, levels = _model(problem, sums)
@@ -137,7 +140,7 @@ def _keeping(
 
 
 def _model(
-    problem: Problem, sums: Sequence[NodeSetCapacityLimit]
+    problem: Problem, sums: Sequence[ExchangeNodeSetCapacityLimit]
 ) -> tuple[CpModel, list[LinearExpr]]:
     """Return how many pods of each kind are placed, and what that is worth level by level."""
     model = CpModel()

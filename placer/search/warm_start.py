@@ -7,7 +7,7 @@ are placed greedily beside them. What comes of it is one more placement to begin
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
-from placer.counting.placements import UnrealisableNode, realise
+from placer.counting.placements import NodeIdAssignmentFailure, realise_choices
 from placer.counting.pools import placement_with_pool_cpus
 from placer.greedy.place import place_greedily
 from placer.search.baseline import StartingAccounts, starting_accounts_of
@@ -120,8 +120,8 @@ def _filled_up(
         choices = place_greedily(problem, stop=stop)
     except OutOfTimeError:
         return kept
-    more = realise(rest, accounts, problem, choices)
-    if isinstance(more, UnrealisableNode) or not more.pods:
+    more = realise_choices(rest, accounts, problem, choices)
+    if isinstance(more, NodeIdAssignmentFailure) or not more.pods:
         return kept
     places = Placement((*kept.placement.pods, *more.pods))
     filled = judge_placement(instance, baseline, placement_with_pool_cpus(instance, places))

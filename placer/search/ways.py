@@ -8,7 +8,7 @@ twice as large a share as before, any other half as large a one.
 from collections.abc import Callable, Sequence
 from typing import Generic, Protocol, TypeVar
 
-from placer.search.budget import Budget
+from placer.search.budget import SolveBudget
 from placer_models.records import record
 
 MOST_WEIGHT = 8.0
@@ -21,7 +21,7 @@ SHARE_OF_ROUND = 0.5
 class TurnTakingSearch(Protocol):
     """A search that goes on by several ways."""
 
-    budget: Budget
+    budget: SolveBudget
     round: int
 
     @property

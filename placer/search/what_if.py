@@ -9,7 +9,7 @@ from placer.search.solver import solve
 from placer_models.cluster import Instance
 from placer_models.placement import Answer, NamespacedName, PartlyPlaced, Placed
 from placer_models.whatif.change import InstanceChange
-from placer_models.whatif.language import apply_all
+from placer_models.whatif.language import instance_with_all_changes
 
 LEAST_S = 0.001
 """What a search has where all the time is gone: greedy's answer."""
@@ -49,10 +49,10 @@ def solve_with_changes(
     work holds for each of them.
 
     Raises:
-        ChangeError: A change has nothing to change, or two contradict.
+        WhatIfChangeError: A change has nothing to change, or two contradict.
 
     """
-    changed = apply_all(changes, instance)
+    changed = instance_with_all_changes(changes, instance)
     started_s = monotonic()
     before = solver(instance, replace(options, time_limit_s=options.time_limit_s / 2))
     left_s = options.time_limit_s - (monotonic() - started_s)

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from placer.slots.fractions import PLACES
 from placer.slots.resources import E8
-from placer_models.files.errors import in_quotes
+from placer_models.message_text import in_quotes
 
 _DECIMAL = re.compile(r"(?P<number>[0-9]{1,9}(?:\.[0-9]{1,30})?|\.[0-9]{1,30})(?P<milli>m?)")
 _FRACTION = re.compile(r"(?:[01](?:\.[0-9]+)?|\.[0-9]+)(?:[eE]-[0-9]{1,2})?")
@@ -21,7 +21,7 @@ FIELDS = {
 """What files call the fields of ``Amounts``; extended resources go by their own names."""
 
 
-def parse_e8(text: str) -> int:
+def parse_hundred_millionths(text: str) -> int:
     """Read CPUs or an extended resource as hundred-millionths; finer places are cut off.
 
     Raises:
@@ -35,13 +35,13 @@ def parse_e8(text: str) -> int:
     return int(amount / 1000 if match["milli"] else amount)
 
 
-def format_e8(amount_e8: int) -> str:
+def format_hundred_millionths(amount_e8: int) -> str:
     """Write hundred-millionths as the number that they are: ``0.25``."""
     whole, rest = divmod(amount_e8, E8)
     return f"{whole}.{rest:08}".rstrip("0").rstrip(".")
 
 
-def parse_fraction(text: str) -> Decimal:
+def parse_slot_fraction(text: str) -> Decimal:
     """Read a fraction of at most 16 places. Whether it is one of a slot is checked later.
 
     Raises:

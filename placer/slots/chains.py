@@ -2,11 +2,17 @@
 
 from collections.abc import Sequence
 
-from placer.slots.graph import DEFAULT_GROUP, Chaining, EdgeExchange, EdgePartition, JobGraph
-from placer.slots.wiring import WiredJob
+from placer.slots.graph import (
+    DEFAULT_GROUP,
+    EdgeExchangeMode,
+    EdgePartitioningStrategy,
+    JobGraph,
+    OperatorChainingMode,
+)
+from placer.slots.wiring import IndexedJobGraph
 
 
-def slot_sharing_group_by_operator(job: JobGraph, wiring: WiredJob) -> tuple[str, ...]:
+def slot_sharing_group_by_operator(job: JobGraph, wiring: IndexedJobGraph) -> tuple[str, ...]:
     """Return each operator's slot sharing group by name.
 
     An operator that names none takes the group that all its inputs share, else the
@@ -21,7 +27,7 @@ def slot_sharing_group_by_operator(job: JobGraph, wiring: WiredJob) -> tuple[str
 
 
 def operator_chains(
-    job: JobGraph, wiring: WiredJob, names: Sequence[str]
+    job: JobGraph, wiring: IndexedJobGraph, names: Sequence[str]
 ) -> tuple[tuple[int, ...], ...]:
     """Return the chains, each as its operators, in the order of the data.
 
@@ -41,15 +47,15 @@ def operator_chains(
     return tuple(map(tuple, chains))
 
 
-def _joined_to(i: int, job: JobGraph, wiring: WiredJob, names: Sequence[str]) -> int | None:
-    if len(wiring.inputs[i]) != 1 or job.operators[i].chaining is not Chaining.ALWAYS:
+def _joined_to(i: int, job: JobGraph, wiring: IndexedJobGraph, names: Sequence[str]) -> int | None:
+    if len(wiring.inputs[i]) != 1 or job.operators[i].chaining is not OperatorChainingMode.ALWAYS:
         return None
     wire = wiring.wires[wiring.inputs[i][0]]
     # A forward edge has the same parallelism at both ends, so that is not asked again.
     joins = (
-        job.operators[wire.producer].chaining is not Chaining.NEVER
-        and wire.partition is EdgePartition.FORWARD
-        and wire.exchange is not EdgeExchange.BLOCKING
+        job.operators[wire.producer].chaining is not OperatorChainingMode.NEVER
+        and wire.partition is EdgePartitioningStrategy.FORWARD
+        and wire.exchange is not EdgeExchangeMode.BLOCKING
         and names[wire.producer] == names[i]
     )
     return wire.producer if joins else None

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from placer.slots.graph import (
-    EdgeExchange,
-    EdgePartition,
-    ExecutionMode,
+    EdgeExchangeMode,
+    EdgePartitioningStrategy,
+    JobExecutionMode,
     ManagedMemoryUseCase,
     SlotResourceSemantics,
 )
@@ -43,8 +43,8 @@ class EdgeBetweenChains:
 
     producer: int
     consumer: int
-    partition: EdgePartition
-    exchange: EdgeExchange
+    partition: EdgePartitioningStrategy
+    exchange: EdgeExchangeMode
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ class RegionDependencyCycle:
 
 
 @dataclass(frozen=True, slots=True)
-class SlotRequest:
+class SharingGroupSlotRequest:
     """Slots of one size, one for each parallel pipeline of a group."""
 
     group: int
@@ -151,7 +151,7 @@ class SlotRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class CompiledJob:
+class CompiledDataflowJob:
     """A job as chains, regions, groups and fractions; all refer to one another by index.
 
     Attributes:
@@ -166,7 +166,7 @@ class CompiledJob:
 
     name: str
     semantics: SlotResourceSemantics
-    mode: ExecutionMode
+    mode: JobExecutionMode
     operators: tuple[str, ...]
     chains: tuple[OperatorChain, ...]
     links: tuple[EdgeBetweenChains, ...]
@@ -180,9 +180,9 @@ class CompiledJob:
     cycles: tuple[RegionDependencyCycle, ...]
 
     @property
-    def requests(self) -> tuple[SlotRequest, ...]:
+    def requests(self) -> tuple[SharingGroupSlotRequest, ...]:
         """The slots that the job asks for (F18)."""
-        return tuple(SlotRequest(i, g.slots, g.slot) for i, g in enumerate(self.groups))
+        return tuple(SharingGroupSlotRequest(i, g.slots, g.slot) for i, g in enumerate(self.groups))
 
     @property
     def slots_at_once(self) -> int:
@@ -200,4 +200,4 @@ class CompiledJob:
 
         A streaming job has no end, so nothing of it can wait for another part.
         """
-        return self.slots_at_once if self.mode is ExecutionMode.STREAMING else self.slots_in_turn
+        return self.slots_at_once if self.mode is JobExecutionMode.STREAMING else self.slots_in_turn

@@ -6,7 +6,7 @@ from placer.slots.chains import operator_chains, slot_sharing_group_by_operator
 from placer.slots.check import job_graph_faults
 from placer.slots.compiled import (
     ChainsSharingSlots,
-    CompiledJob,
+    CompiledDataflowJob,
     EdgeBetweenChains,
     Fractions,
     OperatorChain,
@@ -18,7 +18,7 @@ from placer.slots.fractions import (
     managed_memory_fractions_by_use_case,
     managed_memory_fractions_of_group,
 )
-from placer.slots.graph import DEFAULT_GROUP, EdgeExchange, JobGraph, SlotResourceSemantics
+from placer.slots.graph import DEFAULT_GROUP, EdgeExchangeMode, JobGraph, SlotResourceSemantics
 from placer.slots.network_memory import network_memory_of_chains
 from placer.slots.refuse import (
     refuse_groups_with_hybrid_edges,
@@ -34,15 +34,15 @@ from placer.slots.regions import (
 )
 from placer.slots.resources import (
     UNKNOWN,
-    ResourceAmounts,
     ResourceProfile,
+    SlotResourceAmounts,
     merge_all_resource_profiles,
     merge_resource_profiles,
 )
-from placer.slots.wiring import WiredJob, index_job_graph
+from placer.slots.wiring import IndexedJobGraph, index_job_graph
 
 
-def compile_job(job: JobGraph) -> CompiledJob:
+def compile_job(job: JobGraph) -> CompiledDataflowJob:
     """Return the job, compiled.
 
     Raises:
@@ -57,10 +57,10 @@ def compile_job(job: JobGraph) -> CompiledJob:
         refuse_resources_on_some_slot_groups(
             job, slot_sharing_group_by_operator(job, index_job_graph(job))
         )
-    return compile_unchecked_job(job)
+    return compile_job_with_mixed_resources(job)
 
 
-def compile_unchecked_job(job: JobGraph) -> CompiledJob:
+def compile_job_with_mixed_resources(job: JobGraph) -> CompiledDataflowJob:
     """Return the job, compiled, though it may mix known and unknown resources.
 
     What merges known with unknown is unknown (F4). ``compile_job`` refuses such a job;
@@ -83,7 +83,7 @@ def compile_unchecked_job(job: JobGraph) -> CompiledJob:
     group_of = part_index_by_item([group.chains for group in groups], len(chains))
     refuse_torn_colocation(job, [group_of[chain] for chain in chain_of], groups)
     runs = regions_started_together(len(regions), links, region_of)
-    return CompiledJob(
+    return CompiledDataflowJob(
         name=job.name,
         semantics=job.semantics,
         mode=job.mode,
@@ -102,7 +102,7 @@ def compile_unchecked_job(job: JobGraph) -> CompiledJob:
 
 
 def _links(
-    job: JobGraph, wiring: WiredJob, chain_of: Sequence[int]
+    job: JobGraph, wiring: IndexedJobGraph, chain_of: Sequence[int]
 ) -> tuple[EdgeBetweenChains, ...]:
     """Return the edges that chaining left over, between chains."""
     return tuple(
@@ -110,7 +110,7 @@ def _links(
             chain_of[wire.producer],
             chain_of[wire.consumer],
             wire.partition,
-            job.default_exchange if wire.exchange is EdgeExchange.UNDEFINED else wire.exchange,
+            job.default_exchange if wire.exchange is EdgeExchangeMode.UNDEFINED else wire.exchange,
         )
         for wire in wiring.wires
         if chain_of[wire.producer] != chain_of[wire.consumer]
@@ -130,7 +130,7 @@ def _chains(
         requirement = merge_all_resource_profiles(
             job.operators[operator].resources for operator in part
         )
-        task = merge_resource_profiles(requirement, ResourceAmounts(network_bytes=network[i]))
+        task = merge_resource_profiles(requirement, SlotResourceAmounts(network_bytes=network[i]))
         chains.append(OperatorChain(part, parallelism[i], names[part[0]], requirement, task))
     return tuple(chains)
 

@@ -2,11 +2,11 @@
 
 from typing import NamedTuple
 
-from placer_models.files.errors import spelling_suggestion
 from placer_models.files.tree import Path, field_path_text
+from placer_models.message_text import spelling_suggestion
 
 
-class JobFault(NamedTuple):
+class JobGraphFault(NamedTuple):
     """One thing that is wrong.
 
     Attributes:
@@ -26,7 +26,7 @@ class JobFault(NamedTuple):
 class JobGraphError(ValueError):
     """A job graph that cannot be compiled. ``str()`` names the field and the fault."""
 
-    def __init__(self, fault: JobFault) -> None:
+    def __init__(self, fault: JobGraphFault) -> None:
         hint = spelling_suggestion(fault.name, fault.known) if fault.name else ""
         super().__init__(f"{field_path_text(fault.path)}: {fault.message}{hint}")
         self.fault = fault

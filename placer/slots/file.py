@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from placer.slots.check import job_graph_faults
-from placer.slots.compiled import CompiledJob
+from placer.slots.compiled import CompiledDataflowJob
 from placer.slots.compiler import compile_job
-from placer.slots.errors import JobFault, JobGraphError
+from placer.slots.errors import JobGraphError, JobGraphFault
 from placer.slots.graph import (
     JobGraph,
     ManagedMemoryShare,
@@ -26,7 +26,7 @@ from placer_models.files.faults import DocumentLocation
 from placer_models.files.validate import read_only_document
 
 
-def compile_job_file(path: Path) -> CompiledJob:
+def compile_job_file(path: Path) -> CompiledDataflowJob:
     """Return the job graph of a file, compiled; ``-`` is standard input.
 
     Raises:
@@ -61,7 +61,7 @@ def _read(path: Path) -> tuple[JobGraph, DocumentLocation]:
     return job, place
 
 
-def _add(place: DocumentLocation, fault: JobFault) -> None:
+def _add(place: DocumentLocation, fault: JobGraphFault) -> None:
     place.at(*fault.path).fault(fault.message, name=fault.name, known=fault.known)
 
 

@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 
 from placer.slots.compiled import ChainsSharingSlots, ManagedMemoryFraction, OperatorMemoryFractions
-from placer.slots.errors import JobFault, JobGraphError
+from placer.slots.errors import JobGraphError, JobGraphFault
 from placer.slots.graph import ManagedMemoryShare, ManagedMemoryUseCase, Operator
-from placer.slots.resources import ResourceAmounts
-from placer_models.files.errors import in_quotes
+from placer.slots.resources import SlotResourceAmounts
+from placer_models.message_text import in_quotes
 
 PLACES = 16
 """Decimal places of a fraction."""
@@ -56,7 +56,7 @@ def _kind(
     left = 1 - sum(own.values(), NONE)
     if left < 0:
         raise _too_much(kind, own, operators, group)
-    if isinstance(group.requirement, ResourceAmounts):
+    if isinstance(group.requirement, SlotResourceAmounts):
         parts = {i: _managed_bytes(kind, operators[i]) for i in members}
     else:
         parts = {i: shares[i].weight for i in members}
@@ -79,7 +79,7 @@ def _share(kind: str, operator: Operator) -> ManagedMemoryShare:
 
 def _managed_bytes(kind: str, operator: Operator) -> int:
     resources = operator.resources
-    if not isinstance(resources, ResourceAmounts):
+    if not isinstance(resources, SlotResourceAmounts):
         return 0
     on_heap = kind == "onHeap"
     return resources.managed_on_heap_bytes if on_heap else resources.managed_off_heap_bytes
@@ -90,7 +90,7 @@ def _too_much(
 ) -> JobGraphError:
     last = max(own)
     return JobGraphError(
-        JobFault(
+        JobGraphFault(
             ("operators", last, "managed", kind, "fraction"),
             f"fractions of group {in_quotes(group.name)} come to {_total(own.values())} "
             f"({_names(own, operators)}); a slot is 1: lower them",
@@ -106,7 +106,7 @@ def _nothing_left(
     group: ChainsSharingSlots,
 ) -> JobGraphError:
     return JobGraphError(
-        JobFault(
+        JobGraphFault(
             ("operators", user, "managed", kind),
             f"{in_quotes(operators[user].name)} uses this memory by weight, and the fractions of "
             f"group {in_quotes(group.name)}, {_total(own.values())} in all "

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 
-from placer.slots.resources import UNKNOWN, ResourceAmounts, ResourceProfile
+from placer.slots.resources import UNKNOWN, ResourceProfile, SlotResourceAmounts
 
 DEFAULT_GROUP = "default"
 """The slot sharing group of operators that inherit no other."""
@@ -20,7 +20,7 @@ class SlotResourceSemantics(StrEnum):
     """Groups own resources; each operator has a fraction for each use of managed memory."""
 
 
-class ExecutionMode(StrEnum):
+class JobExecutionMode(StrEnum):
     """How the job runs. The value is the word in files."""
 
     STREAMING = "streaming"
@@ -30,7 +30,7 @@ class ExecutionMode(StrEnum):
     """To an end: a region starts when what it reads through blocking edges is there."""
 
 
-class Chaining(StrEnum):
+class OperatorChainingMode(StrEnum):
     """What an operator allows. The value is the word in files."""
 
     ALWAYS = "always"
@@ -43,7 +43,7 @@ class Chaining(StrEnum):
     """It stays alone."""
 
 
-class EdgePartition(StrEnum):
+class EdgePartitioningStrategy(StrEnum):
     """Which subtasks an edge connects. The value is the word in files."""
 
     FORWARD = "forward"
@@ -65,7 +65,7 @@ class EdgePartition(StrEnum):
     """Each to the first."""
 
 
-class EdgeExchange(StrEnum):
+class EdgeExchangeMode(StrEnum):
     """When the consumer may read. The value is the word in files."""
 
     UNDEFINED = "undefined"
@@ -84,7 +84,7 @@ class EdgeExchange(StrEnum):
     """At once or later; what was read at once is not kept."""
 
 
-HYBRIDS = (EdgeExchange.HYBRID_FULL, EdgeExchange.HYBRID_SELECTIVE)
+HYBRIDS = (EdgeExchangeMode.HYBRID_FULL, EdgeExchangeMode.HYBRID_SELECTIVE)
 
 
 class ManagedMemoryUseCase(StrEnum):
@@ -141,7 +141,7 @@ class Operator:
     name: str
     parallelism: int = 1
     group: str | None = None
-    chaining: Chaining = Chaining.ALWAYS
+    chaining: OperatorChainingMode = OperatorChainingMode.ALWAYS
     resources: ResourceProfile = UNKNOWN
     on_heap: ManagedMemoryShare = ManagedMemoryShare()
     off_heap: ManagedMemoryShare = ManagedMemoryShare()
@@ -161,8 +161,8 @@ class OperatorEdge:
 
     producer: str
     consumer: str
-    partition: EdgePartition | None = None
-    exchange: EdgeExchange = EdgeExchange.UNDEFINED
+    partition: EdgePartitioningStrategy | None = None
+    exchange: EdgeExchangeMode = EdgeExchangeMode.UNDEFINED
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ class SlotSharingGroup:
     """
 
     name: str
-    resources: ResourceAmounts | None = None
+    resources: SlotResourceAmounts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,9 +205,9 @@ class JobGraph:
     edges: tuple[OperatorEdge, ...] = ()
     name: str = ""
     semantics: SlotResourceSemantics = SlotResourceSemantics.FLIP_53
-    mode: ExecutionMode = ExecutionMode.STREAMING
+    mode: JobExecutionMode = JobExecutionMode.STREAMING
     one_default_group: bool | None = None
-    default_exchange: EdgeExchange = EdgeExchange.PIPELINED
+    default_exchange: EdgeExchangeMode = EdgeExchangeMode.PIPELINED
     groups: tuple[SlotSharingGroup, ...] = ()
     network: NetworkBufferSettings = NetworkBufferSettings()
     consumer_weights: tuple[tuple[ManagedMemoryUseCase, int], ...] = CONSUMER_WEIGHTS
@@ -217,5 +217,5 @@ class JobGraph:
     def shares_default_group(self) -> bool:
         """Whether there is one default group, not one for each region."""
         if self.one_default_group is None:
-            return self.mode is ExecutionMode.STREAMING
+            return self.mode is JobExecutionMode.STREAMING
         return self.one_default_group

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from placer.slots.compiled import EdgeBetweenChains
-from placer.slots.graph import EdgeExchange, EdgePartition, NetworkBufferSettings
+from placer.slots.graph import EdgeExchangeMode, EdgePartitioningStrategy, NetworkBufferSettings
 
 
 def network_memory_of_chains(
@@ -27,7 +27,7 @@ def network_memory_of_chains(
         channels = _peers(link.partition, mine=down, theirs=up)
         subpartitions = _peers(link.partition, mine=up, theirs=down)
         buffers[link.consumer] += _credits(channels, network)
-        if link.exchange is EdgeExchange.BLOCKING:
+        if link.exchange is EdgeExchangeMode.BLOCKING:
             buffers[link.producer] += subpartitions + 1
         else:
             buffers[link.producer] += _credits(subpartitions, network)
@@ -38,10 +38,10 @@ def _credits(channels: int, network: NetworkBufferSettings) -> int:
     return channels * network.buffers_per_channel + network.floating_buffers
 
 
-def _peers(partition: EdgePartition, *, mine: int, theirs: int) -> int:
+def _peers(partition: EdgePartitioningStrategy, *, mine: int, theirs: int) -> int:
     """Return how many subtasks of the other side one of this side is connected to."""
-    if partition is EdgePartition.FORWARD:
+    if partition is EdgePartitioningStrategy.FORWARD:
         return 1
-    if partition is EdgePartition.RESCALE:
+    if partition is EdgePartitioningStrategy.RESCALE:
         return -(-theirs // mine)
     return theirs

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from placer.slots.compiled import CompiledJob
+from placer.slots.compiled import CompiledDataflowJob
 
 
-def parallelism_for_slots(job: CompiledJob, free_slots: int) -> tuple[int, ...] | None:
+def parallelism_for_slots(job: CompiledDataflowJob, free_slots: int) -> tuple[int, ...] | None:
     """Return each chain's parallelism on the given number of free slots of one size.
 
     All groups run at once. Each gets at least one slot and no more than it can use. The rest is

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from placer.slots.compiled import ChainsSharingSlots, EdgeBetweenChains
-from placer.slots.errors import JobFault, JobGraphError
+from placer.slots.errors import JobGraphError, JobGraphFault
 from placer.slots.graph import DEFAULT_GROUP, HYBRIDS, JobGraph
 from placer.slots.resources import UNKNOWN
-from placer_models.files.errors import in_quotes
+from placer_models.message_text import in_quotes
 
 
 def refuse_resources_on_some_operators(job: JobGraph) -> None:
@@ -20,7 +20,7 @@ def refuse_resources_on_some_operators(job: JobGraph) -> None:
     if not all(states) and any(states):
         yes, no = states.index(True), states.index(False)
         raise JobGraphError(
-            JobFault(
+            JobGraphFault(
                 ("operators", no),
                 f"{in_quotes(job.operators[no].name)} states no resources, but "
                 f"{in_quotes(job.operators[yes].name)} does; state them for all operators or none",
@@ -44,7 +44,7 @@ def refuse_resources_on_some_slot_groups(job: JobGraph, names: Sequence[str]) ->
     no = next((i for i, name in enumerate(names) if name not in with_resources), None)
     if yes is not None and no is not None:
         raise JobGraphError(
-            JobFault(
+            JobGraphFault(
                 ("operators", no),
                 f"{in_quotes(job.operators[no].name)} is in slot sharing group "
                 f"{in_quotes(names[no])}, "
@@ -68,7 +68,7 @@ def refuse_groups_with_hybrid_edges(
     named = [i for i, name in enumerate(names) if name != DEFAULT_GROUP]
     if named and any(link.exchange in HYBRIDS for link in links):
         raise JobGraphError(
-            JobFault(
+            JobGraphFault(
                 ("operators", named[0], "group"),
                 f"{in_quotes(job.operators[named[0]].name)} is in group "
                 f"{in_quotes(names[named[0]])}, "
@@ -95,7 +95,7 @@ def refuse_torn_colocation(
         here, there = group_of_operator[i], group_of_operator[other]
         if here != there:
             raise JobGraphError(
-                JobFault(
+                JobGraphFault(
                     ("operators", i, "colocation"),
                     f"{in_quotes(operator.colocation)} joins {in_quotes(operator.name)} of group "
                     f"{in_quotes(groups[here].name)} and {in_quotes(job.operators[other].name)} of "

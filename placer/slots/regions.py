@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import count
 
 from placer.slots.compiled import EdgeBetweenChains, PipelinedRegion, RegionDependencyCycle
-from placer.slots.graph import EdgeExchange
+from placer.slots.graph import EdgeExchangeMode
 
 
 def pipelined_regions_of(
@@ -20,7 +20,7 @@ def pipelined_regions_of(
         return chain
 
     for link in links:
-        if link.exchange is EdgeExchange.PIPELINED:
+        if link.exchange is EdgeExchangeMode.PIPELINED:
             a, b = find(link.producer), find(link.consumer)
             root[max(a, b)] = min(a, b)
     members: dict[int, list[int]] = {}
@@ -48,7 +48,7 @@ def regions_started_together(
     """
     waits_for: list[list[int]] = [[] for _ in range(regions)]
     for link in links:
-        if link.exchange is EdgeExchange.BLOCKING:
+        if link.exchange is EdgeExchangeMode.BLOCKING:
             waits_for[region_of[link.consumer]].append(region_of[link.producer])
     return _strong_components(waits_for)
 
@@ -65,7 +65,7 @@ def region_dependency_cycles(
     inside: dict[int, list[int]] = {}
     for i, link in enumerate(links):
         run = run_of[region_of[link.producer]]
-        if link.exchange is EdgeExchange.BLOCKING and run == run_of[region_of[link.consumer]]:
+        if link.exchange is EdgeExchangeMode.BLOCKING and run == run_of[region_of[link.consumer]]:
             inside.setdefault(run, []).append(i)
     return tuple(
         RegionDependencyCycle(runs[run], tuple(found)) for run, found in sorted(inside.items())

@@ -13,12 +13,12 @@ MAX_BYTES = 2**63 - 1
 
 
 def sorted_nonzero_amounts(amounts_e8: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
-    """Return extended resources as ``ResourceAmounts`` holds them: a zero is as good as absent."""
+    """Return extended resources as `SlotResourceAmounts` holds them: a zero is as good as none."""
     return tuple(sorted((name, amount) for name, amount in amounts_e8.items() if amount))
 
 
 @dataclass(frozen=True, slots=True)
-class ResourceAmounts:
+class SlotResourceAmounts:
     """Known resources; all zero is ``ZERO``: said to be nothing, not left unsaid.
 
     Attributes:
@@ -91,7 +91,7 @@ class ResourceAmounts:
         return dict(self.extended_e8).get(name, 0)
 
 
-PLAIN = tuple(field.name for field in fields(ResourceAmounts) if field.name != "extended_e8")
+PLAIN = tuple(field.name for field in fields(SlotResourceAmounts) if field.name != "extended_e8")
 
 
 def _check(name: str, amount: int) -> None:
@@ -116,11 +116,11 @@ class UnknownOrAnyResources(Enum):
             """Say that there are no amounts.
 
             Raises:
-                ValueError: The attribute is one of ``ResourceAmounts``.
+                ValueError: The attribute is one of ``SlotResourceAmounts``.
                 AttributeError: It is not.
 
             """
-            if name in dir(ResourceAmounts) and not name.startswith("_"):
+            if name in dir(SlotResourceAmounts) and not name.startswith("_"):
                 raise ValueError(
                     f"{name}: the resources are {self.value}, without amounts; "
                     "ask isinstance(profile, Amounts) first"
@@ -128,10 +128,10 @@ class UnknownOrAnyResources(Enum):
             raise AttributeError(f"'{type(self).__name__}' has no attribute '{name}'")
 
 
-ResourceProfile = ResourceAmounts | UnknownOrAnyResources
+ResourceProfile = SlotResourceAmounts | UnknownOrAnyResources
 """Resources of an operator, a task, a slot or a worker."""
 
-ZERO = ResourceAmounts()
+ZERO = SlotResourceAmounts()
 UNKNOWN = UnknownOrAnyResources.UNKNOWN
 ANY = UnknownOrAnyResources.ANY
 
@@ -143,14 +143,16 @@ def merge_resource_profiles(a: ResourceProfile, b: ResourceProfile) -> ResourceP
         OverflowError: Memory comes to more than 2**63 - 1 bytes.
 
     """
-    if not isinstance(a, ResourceAmounts) or not isinstance(b, ResourceAmounts):
+    if not isinstance(a, SlotResourceAmounts) or not isinstance(b, SlotResourceAmounts):
         return ANY if ANY in (a, b) else UNKNOWN
     if a is ZERO or b is ZERO:
         return b if a is ZERO else a
-    return add_amounts(a, b)
+    return add_slot_amounts(a, b)
 
 
-def add_amounts(a: ResourceAmounts, b: ResourceAmounts, times: int = 1) -> ResourceAmounts:
+def add_slot_amounts(
+    a: SlotResourceAmounts, b: SlotResourceAmounts, times: int = 1
+) -> SlotResourceAmounts:
     """Add ``b`` so many times to ``a``, field by field.
 
     Raises:
@@ -173,21 +175,21 @@ def merge_all_resource_profiles(profiles: Iterable[ResourceProfile]) -> Resource
     return total
 
 
-def subtract_profile(a: ResourceProfile, b: ResourceProfile) -> ResourceProfile:
+def subtract_resource_profile(a: ResourceProfile, b: ResourceProfile) -> ResourceProfile:
     """Take ``b`` out of ``a``; ANY wins over all, then UNKNOWN.
 
     Raises:
         ValueError: ``b`` is more than ``a`` in some field.
 
     """
-    if not isinstance(a, ResourceAmounts) or not isinstance(b, ResourceAmounts):
+    if not isinstance(a, SlotResourceAmounts) or not isinstance(b, SlotResourceAmounts):
         return ANY if ANY in (a, b) else UNKNOWN
-    for name, has, wants in profile_shortages(a, b):
+    for name, has, wants in slot_amount_shortages(a, b):
         raise ValueError(f"{name}: cannot take {wants} out of {has}")
-    return add_amounts(a, b, -1)
+    return add_slot_amounts(a, b, -1)
 
 
-def multiplied_profile(profile: ResourceProfile, by: int) -> ResourceProfile:
+def multiplied_resource_profile(profile: ResourceProfile, by: int) -> ResourceProfile:
     """Return so many times the profile; UNKNOWN and ANY stay what they are.
 
     Raises:
@@ -198,7 +200,7 @@ def multiplied_profile(profile: ResourceProfile, by: int) -> ResourceProfile:
         raise ValueError(f"the multiplier is {by}; expected 0 or more")
     if by == 0:
         return ZERO
-    if not isinstance(profile, ResourceAmounts):
+    if not isinstance(profile, SlotResourceAmounts):
         return profile
     return _amounts(
         [amount * by for amount in profile.plain],
@@ -206,7 +208,9 @@ def multiplied_profile(profile: ResourceProfile, by: int) -> ResourceProfile:
     )
 
 
-def profile_shortages(a: ResourceAmounts, b: ResourceAmounts) -> Iterator[tuple[str, int, int]]:
+def slot_amount_shortages(
+    a: SlotResourceAmounts, b: SlotResourceAmounts
+) -> Iterator[tuple[str, int, int]]:
     """Yield (field, amount of a, amount of b) wherever ``a`` has less than ``b``."""
     for name, has, wants in zip(PLAIN, a.plain, b.plain, strict=True):
         if has < wants:
@@ -216,9 +220,9 @@ def profile_shortages(a: ResourceAmounts, b: ResourceAmounts) -> Iterator[tuple[
             yield name, a.extended_of(name), wants
 
 
-def _amounts(plain: Sequence[int], extended_e8: Mapping[str, int]) -> ResourceAmounts:
+def _amounts(plain: Sequence[int], extended_e8: Mapping[str, int]) -> SlotResourceAmounts:
     cpu_e8, heap, off_heap, managed_on_heap, managed_off_heap, network = plain
-    return ResourceAmounts(
+    return SlotResourceAmounts(
         cpu_e8,
         heap,
         off_heap,

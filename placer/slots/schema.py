@@ -4,25 +4,25 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Annotated, Any, Literal
 
-from placer.slots.amount_text import parse_e8, parse_fraction
+from placer.slots.amount_text import parse_hundred_millionths, parse_slot_fraction
 from placer.slots.graph import (
-    Chaining,
-    EdgeExchange,
-    EdgePartition,
-    ExecutionMode,
+    EdgeExchangeMode,
+    EdgePartitioningStrategy,
+    JobExecutionMode,
+    OperatorChainingMode,
     SlotResourceSemantics,
 )
-from placer.slots.resources import ResourceAmounts, sorted_nonzero_amounts
-from placer_models.files.part import DocumentMetadataPart, Field, Part, parsing_validator
+from placer.slots.resources import SlotResourceAmounts, sorted_nonzero_amounts
+from placer_models.files.part import Field, Part, PlacerFileMetadataPart, parsing_validator
 from placer_models.quantity import parse_bytes
 
 # The operators of a job have few different needs: each text is read once.
-AmountE8 = Annotated[int, parsing_validator(lru_cache(parse_e8))]
+AmountE8 = Annotated[int, parsing_validator(lru_cache(parse_hundred_millionths))]
 """CPUs, or an amount of an extended resource."""
 
 MemoryBytes = Annotated[int, parsing_validator(lru_cache(parse_bytes))]
 
-Fraction = Annotated[Decimal, parsing_validator(parse_fraction)]
+Fraction = Annotated[Decimal, parsing_validator(parse_slot_fraction)]
 """Of a slot."""
 
 
@@ -30,7 +30,7 @@ NOTHING: Any = Field(default="0", validate_default=True)
 """The default of an amount."""
 
 
-class ResourceProfilePart(Part):
+class SlotResourceProfilePart(Part):
     """What one subtask of an operator, or a slot of a group, needs."""
 
     cpu: AmountE8
@@ -40,9 +40,9 @@ class ResourceProfilePart(Part):
     managed_off_heap: MemoryBytes = NOTHING
     extended: dict[str, AmountE8] | None = None
 
-    def amounts(self, network_bytes: int = 0) -> ResourceAmounts:
+    def amounts(self, network_bytes: int = 0) -> SlotResourceAmounts:
         """Return all of it."""
-        return ResourceAmounts(
+        return SlotResourceAmounts(
             self.cpu,
             self.heap,
             self.off_heap,
@@ -76,8 +76,8 @@ class OperatorPart(Part):
     name: str
     parallelism: int = 1
     group: str | None = None
-    chaining: Chaining = Chaining.ALWAYS
-    resources: ResourceProfilePart | None = None
+    chaining: OperatorChainingMode = OperatorChainingMode.ALWAYS
+    resources: SlotResourceProfilePart | None = None
     managed: ManagedMemoryPart = ManagedMemoryPart()
     colocation: str | None = None
 
@@ -94,15 +94,15 @@ class OperatorEdgePart(Part):
 
     from_: str
     to: str
-    partition: EdgePartition | None = None
-    exchange: EdgeExchange = EdgeExchange.UNDEFINED
+    partition: EdgePartitioningStrategy | None = None
+    exchange: EdgeExchangeMode = EdgeExchangeMode.UNDEFINED
 
 
 class SlotSharingGroupPart(Part):
     """A slot sharing group; one without resources may be its name alone."""
 
     name: str
-    resources: ResourceProfilePart | None = None
+    resources: SlotResourceProfilePart | None = None
 
 
 class NetworkBufferSettingsPart(Part):
@@ -126,11 +126,11 @@ class JobGraphFile(Part):
 
     api_version: Literal["placer/v1"]
     kind: Literal["JobGraph"]
-    metadata: DocumentMetadataPart = DocumentMetadataPart()
+    metadata: PlacerFileMetadataPart = PlacerFileMetadataPart()
     semantics: SlotResourceSemantics = SlotResourceSemantics.FLIP_53
-    mode: ExecutionMode = ExecutionMode.STREAMING
+    mode: JobExecutionMode = JobExecutionMode.STREAMING
     all_sources_in_same_region: bool | None = None
-    default_exchange: EdgeExchange = EdgeExchange.PIPELINED
+    default_exchange: EdgeExchangeMode = EdgeExchangeMode.PIPELINED
     network: NetworkBufferSettingsPart = NetworkBufferSettingsPart()
     slot_sharing_groups: tuple[str | SlotSharingGroupPart, ...] = ()
     consumer_weights: ManagedMemoryWeightsPart = ManagedMemoryWeightsPart()

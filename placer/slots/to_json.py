@@ -1,10 +1,10 @@
 """A compiled job as a tree of plain values, for JSON and YAML."""
 
-from placer.slots.compiled import CompiledJob, Fractions, OperatorMemoryFractions
-from placer.slots.resources import E8, ResourceAmounts, ResourceProfile
+from placer.slots.compiled import CompiledDataflowJob, Fractions, OperatorMemoryFractions
+from placer.slots.resources import E8, ResourceProfile, SlotResourceAmounts
 
 
-def job_to_json(job: CompiledJob) -> dict[str, object]:
+def compiled_job_graph_to_dict(job: CompiledDataflowJob) -> dict[str, object]:
     """Return the job; chains, regions and groups are spoken of by their place in lists.
 
     A profile that is unknown is null: a default slot.
@@ -30,8 +30,8 @@ def job_to_json(job: CompiledJob) -> dict[str, object]:
                 "parallelism": chain.parallelism,
                 "region": job.region_of[i],
                 "group": job.group_of[i],
-                "requirement": resource_profile_to_json(chain.requirement),
-                "task": resource_profile_to_json(chain.task),
+                "requirement": resource_profile_to_dict(chain.requirement),
+                "task": resource_profile_to_dict(chain.task),
             }
             for i, chain in enumerate(job.chains)
         ],
@@ -50,8 +50,8 @@ def job_to_json(job: CompiledJob) -> dict[str, object]:
                 "name": group.name,
                 "chains": list(group.chains),
                 "slots": group.slots,
-                "requirement": resource_profile_to_json(group.requirement),
-                "slot": resource_profile_to_json(group.slot),
+                "requirement": resource_profile_to_dict(group.requirement),
+                "slot": resource_profile_to_dict(group.slot),
             }
             for group in job.groups
         ],
@@ -59,7 +59,7 @@ def job_to_json(job: CompiledJob) -> dict[str, object]:
             {
                 "group": request.group,
                 "count": request.count,
-                "profile": resource_profile_to_json(request.profile),
+                "profile": resource_profile_to_dict(request.profile),
             }
             for request in job.requests
         ],
@@ -88,9 +88,9 @@ def _fractions(fractions: Fractions) -> dict[str, object]:
     }
 
 
-def resource_profile_to_json(profile: ResourceProfile) -> dict[str, object] | None:
+def resource_profile_to_dict(profile: ResourceProfile) -> dict[str, object] | None:
     """Return the amounts by name, or None where nobody said them."""
-    if not isinstance(profile, ResourceAmounts):
+    if not isinstance(profile, SlotResourceAmounts):
         return None
     return {
         "cpu": profile.cpu_e8 / E8,

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from placer.slots.graph import (
-    EdgeExchange,
-    EdgePartition,
-    ExecutionMode,
+    EdgeExchangeMode,
+    EdgePartitioningStrategy,
+    JobExecutionMode,
     JobGraph,
     Operator,
     OperatorEdge,
@@ -15,17 +15,17 @@ from placer.slots.graph import (
 
 
 @dataclass(frozen=True, slots=True)
-class WiredEdge:
+class IndexedJobEdge:
     """An edge with all that the job's defaults add to it."""
 
     producer: int
     consumer: int
-    partition: EdgePartition
-    exchange: EdgeExchange
+    partition: EdgePartitioningStrategy
+    exchange: EdgeExchangeMode
 
 
 @dataclass(frozen=True, slots=True)
-class WiredJob:
+class IndexedJobGraph:
     """A job graph by index; its edges name known operators.
 
     Attributes:
@@ -36,51 +36,55 @@ class WiredJob:
 
     """
 
-    wires: tuple[WiredEdge, ...]
+    wires: tuple[IndexedJobEdge, ...]
     inputs: tuple[tuple[int, ...], ...]
     order: tuple[int, ...]
 
 
-def index_job_graph(job: JobGraph) -> WiredJob:
+def index_job_graph(job: JobGraph) -> IndexedJobGraph:
     """Return the job by index."""
     index = {operator.name: i for i, operator in enumerate(job.operators)}
     wires = tuple(
-        WiredEdge(
+        IndexedJobEdge(
             index[edge.producer],
             index[edge.consumer],
-            edge_partition_of(
+            edge_partitioning_of(
                 edge, job.operators[index[edge.producer]], job.operators[index[edge.consumer]]
             ),
-            edge_exchange_of(edge, job),
+            edge_exchange_mode_of(edge, job),
         )
         for edge in job.edges
     )
     inputs: list[list[int]] = [[] for _ in job.operators]
     for number, wire in enumerate(wires):
         inputs[wire.consumer].append(number)
-    return WiredJob(wires, tuple(map(tuple, inputs)), _order(len(job.operators), wires))
+    return IndexedJobGraph(wires, tuple(map(tuple, inputs)), _order(len(job.operators), wires))
 
 
-def edge_partition_of(edge: OperatorEdge, producer: Operator, consumer: Operator) -> EdgePartition:
+def edge_partitioning_of(
+    edge: OperatorEdge, producer: Operator, consumer: Operator
+) -> EdgePartitioningStrategy:
     """Return the edge's partition, or what it is where nothing is said."""
     if edge.partition is not None:
         return edge.partition
     same = producer.parallelism == consumer.parallelism
-    return EdgePartition.FORWARD if same else EdgePartition.REBALANCE
+    return EdgePartitioningStrategy.FORWARD if same else EdgePartitioningStrategy.REBALANCE
 
 
-def edge_exchange_of(edge: OperatorEdge, job: JobGraph) -> EdgeExchange:
+def edge_exchange_mode_of(edge: OperatorEdge, job: JobGraph) -> EdgeExchangeMode:
     """Return the exchange that the edge asks for; it may be undefined still.
 
     Later releases reset a blocking exchange in a streaming job without a word.
     """
-    resets = job.semantics is SlotResourceSemantics.FLIP_141 and job.mode is ExecutionMode.STREAMING
-    if resets and edge.exchange is EdgeExchange.BLOCKING:
-        return EdgeExchange.UNDEFINED
+    resets = (
+        job.semantics is SlotResourceSemantics.FLIP_141 and job.mode is JobExecutionMode.STREAMING
+    )
+    if resets and edge.exchange is EdgeExchangeMode.BLOCKING:
+        return EdgeExchangeMode.UNDEFINED
     return edge.exchange
 
 
-def _order(operators: int, wires: Sequence[WiredEdge]) -> tuple[int, ...]:
+def _order(operators: int, wires: Sequence[IndexedJobEdge]) -> tuple[int, ...]:
     consumers: list[list[int]] = [[] for _ in range(operators)]
     waits_for = [0] * operators
     for wire in wires:

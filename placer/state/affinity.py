@@ -5,13 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from placer.counting.account import Side
 from placer.state.domain_limits import domain_limits_of_shapes
-from placer.state.label_index import LabelIndex, affinity_traits_of
+from placer.state.label_index import PodLabelIndex, traits_seen_by_affinity_terms
 from placer.state.running_sides import RunningPodIndex
-from placer_models.cluster import Instance, Nodes
-from placer_models.domains import EACH_NODE, CountsInDomains, DomainByNode
+from placer_models.cluster import Instance, NodesWithCachedFacts
+from placer_models.domains import EACH_NODE, CountInDomainByNode, DomainByNode
 from placer_models.pod import Gang, pods_of_gangs
 from placer_models.problem.tasks import ProblemAffinities, ProblemAffinityTerm, ProblemDomainLimit
-from placer_models.relations import asks_something_of_newcomers, looks_at_others
+from placer_models.relations import asks_something_of_newcomers, asks_something_of_other_pods
 
 
 def any_asks_for_others(instance: Instance) -> bool:
@@ -24,11 +24,11 @@ def any_asks_for_others(instance: Instance) -> bool:
 def any_waiting_asks_for_others(gangs: tuple[Gang, ...]) -> bool:
     """Return whether any pod that waits asks for others."""
     specs = {id(pod.spec): pod.spec for pod in pods_of_gangs(gangs)}.values()
-    return any(map(looks_at_others, specs))
+    return any(map(asks_something_of_other_pods, specs))
 
 
 def pod_affinities_of_shapes(
-    nodes: Nodes, running: RunningPodIndex, sides: Sequence[Side]
+    nodes: NodesWithCachedFacts, running: RunningPodIndex, sides: Sequence[Side]
 ) -> ProblemAffinities:
     """Return what the shapes ask of others.
 
@@ -38,14 +38,16 @@ def pod_affinities_of_shapes(
         sides: The side of each shape: what affinity looks at.
 
     """
-    waiting = LabelIndex((shape, affinity_traits_of(*side)) for shape, side in enumerate(sides))
+    waiting = PodLabelIndex(
+        (shape, traits_seen_by_affinity_terms(*side)) for shape, side in enumerate(sides)
+    )
     tasks = _affinity_tasks(nodes, running, sides, waiting)
     limits = domain_limits_of_shapes(nodes, running, sides)
     barred = _barred_nodes(nodes, running, len(sides), waiting, tasks, limits)
     return ProblemAffinities(tasks, limits, barred)
 
 
-def _domains(nodes: Nodes, key: str) -> DomainByNode:
+def _domains(nodes: NodesWithCachedFacts, key: str) -> DomainByNode:
     """Return each node's domain by a key; empty if each node is a domain of its own."""
     if not key:
         return EACH_NODE
@@ -58,11 +60,14 @@ def _in_domains(domains: DomainByNode, on_nodes: Mapping[int, int]) -> Mapping[i
     """Return node -> sum of the numbers in its domain; nodes without a domain have none."""
     if not domains:
         return dict(sorted(on_nodes.items()))
-    return CountsInDomains(domains, on_nodes)
+    return CountInDomainByNode(domains, on_nodes)
 
 
 def _affinity_tasks(
-    nodes: Nodes, running: RunningPodIndex, sides: Sequence[Side], waiting: LabelIndex[int]
+    nodes: NodesWithCachedFacts,
+    running: RunningPodIndex,
+    sides: Sequence[Side],
+    waiting: PodLabelIndex[int],
 ) -> tuple[ProblemAffinityTerm, ...]:
     """Return what each shape asks of others."""
     tasks = []
@@ -90,10 +95,10 @@ def _affinity_tasks(
 
 
 def _barred_nodes(
-    nodes: Nodes,
+    nodes: NodesWithCachedFacts,
     running: RunningPodIndex,
     shapes: int,
-    waiting: LabelIndex[int],
+    waiting: PodLabelIndex[int],
     tasks: Sequence[ProblemAffinityTerm],
     limits: Sequence[ProblemDomainLimit],
 ) -> tuple[frozenset[int], ...]:
@@ -120,7 +125,7 @@ def _barred_nodes(
     return tuple(map(frozenset, barred))
 
 
-def _shapes_barred_by(running: Side, waiting: LabelIndex[int]) -> Iterator[tuple[str, int]]:
+def _shapes_barred_by(running: Side, waiting: PodLabelIndex[int]) -> Iterator[tuple[str, int]]:
     """Yield (key of the domain, shape) for shapes that a running pod keeps off; some twice."""
     spec, namespace = running
     for term in spec.affinity:

@@ -7,12 +7,12 @@ from placer.counting.boards import healthy_devices
 from placer_models.alignment import (
     CellAmounts,
     effective_alignment_scope,
-    fewest_cells,
+    fewest_cell_count_for_all_resources,
     restricted_cell_count,
 )
 from placer_models.cluster import Node
 from placer_models.cpuset import NO_CPUS, CpuSet
-from placer_models.effective import effective_alignment
+from placer_models.effective import effective_alignment_policy
 from placer_models.pod import ContainerRole, PodSpec, Resources
 from placer_models.policy import BINDING, AlignmentPolicy, AlignmentScope
 from placer_models.problem.dimensions import Dimension
@@ -24,7 +24,7 @@ def aligns_by_container(spec: PodSpec, node: Node) -> bool:
 
     A pod under ConstrainedBurst is aligned as a whole: its limit is that of the pod.
     """
-    policy = effective_alignment(spec, node)
+    policy = effective_alignment_policy(spec, node)
     scope = effective_alignment_scope(spec.scope, node.scope)
     by_itself = scope is AlignmentScope.CONTAINER and not spec.constrained_burst
     return policy not in (None, AlignmentPolicy.NONE) and by_itself
@@ -32,7 +32,7 @@ def aligns_by_container(spec: PodSpec, node: Node) -> bool:
 
 def alignment_scopes_conflict(spec: PodSpec, node: Node) -> bool:
     """Return whether pod and node have a policy and do not agree on its scope."""
-    policy = effective_alignment(spec, node)
+    policy = effective_alignment_policy(spec, node)
     scope = effective_alignment_scope(spec.scope, node.scope)
     return policy not in (None, AlignmentPolicy.NONE) and scope is None
 
@@ -98,7 +98,7 @@ def aligned_needs_and_cells(
     return needs, [*real, amounts(None)], real
 
 
-def pool_when_empty(node: Node) -> Counter[int]:
+def shared_pool_cpu_count_by_numa_node(node: Node) -> Counter[int]:
     """Return NUMA node -> CPUs of the shared pool while nothing runs there, reserved ones too."""
     return _by_numa_node(node, node.machine.topology.online - node.out_of_pools(NO_CPUS))
 
@@ -123,7 +123,7 @@ def aligned_needs_of_burst_pod(
 
     """
     topology = node.machine.topology
-    pool = pool_when_empty(node)
+    pool = shared_pool_cpu_count_by_numa_node(node)
     allocatable = _by_numa_node(node, topology.online - node.reserved_cpus)
     counted = allocatable if allocatable.total() >= spec.burst_cpus else pool
     homes = [numa.id for numa in topology.numa_nodes]
@@ -163,7 +163,7 @@ def container_fits_of(
         dimensions: The dimensions of the Problem that cells have.
 
     """
-    policy = effective_alignment(spec, node)
+    policy = effective_alignment_policy(spec, node)
     assert policy is not None
     owns, bound = spec.qos.owns_cpus, policy in BINDING
     types = [request.type for request in spec.requests.devices if request.count]
@@ -205,4 +205,4 @@ def _limits(
     if not possible or any(sum(c[i] for c in cells) < need for i, need in enumerate(needs)):
         return None
     best_effort = policy is AlignmentPolicy.BEST_EFFORT
-    return limit, (fewest_cells(cells, needs) or 0) if best_effort else 0
+    return limit, (fewest_cell_count_for_all_resources(cells, needs) or 0) if best_effort else 0

@@ -14,7 +14,11 @@ from placer.state.in_node_affinity import (
     pod_affinity_sides_in_node,
     with_affinity_guests,
 )
-from placer.state.network import asked_levels, domains_of, network_rules_of_gang
+from placer.state.network import (
+    domain_numbers_of_nodes,
+    network_levels_asked_by_gangs,
+    problem_level_rules_of_gang,
+)
 from placer.state.node_loads import problem_with_strategy_loads
 from placer.state.node_states import StateEncoding, tiers_distinguishing_cores
 from placer.state.out_of_time import Stop
@@ -26,7 +30,7 @@ from placer.state.requirements import (
     shapes_and_fits_of_requirements,
 )
 from placer.state.sums import FleetLimits, resource_dimensions
-from placer_models.cluster import Instance, Nodes
+from placer_models.cluster import Instance, NodesWithCachedFacts
 from placer_models.device import GPU
 from placer_models.goals import NUMA_STRATEGY
 from placer_models.incremental import PersistentTuple
@@ -36,7 +40,7 @@ from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import PodSpec, pods_of_gangs
 from placer_models.policy import BINDING, AlignmentScope, GatherLevel
 from placer_models.problem.dimensions import SHARED_POOL, Dimension, cell_dimensions
-from placer_models.problem.node_state import CoreDistinction, NodeState
+from placer_models.problem.node_state import CoreClassGranularity, NodeState
 from placer_models.problem.problem import Choice, Problem
 from placer_models.problem.tasks import NO_AFFINITIES, ProblemGang
 
@@ -73,7 +77,7 @@ def build_problem(
     affine = left.affine or any_waiting_asks_for_others(instance.gangs)
     asks, pods = distinct_pod_requirements(instance, affine=affine)
     specs = [ask.spec for ask in asks]
-    levels = asked_levels(instance)
+    levels = network_levels_asked_by_gangs(instance)
     sides = [(ask.spec, ask.namespace) for ask in asks]
     relevant = cache.batch_memo((relevant_facts_of, asks), (), partial(relevant_facts_of, asks))
     kinds, kind_of = cache.kinds_of(instance.nodes, relevant, stop)
@@ -93,8 +97,8 @@ def build_problem(
     if scored and GPU in device_types and GPU not in dict(shared):
         shared = tuple(sorted((*shared, (GPU, False))))
     granularity = core_distinction_for_pods(fits, pods)
-    if each_core and granularity is CoreDistinction.PAIRS:
-        granularity = CoreDistinction.EACH
+    if each_core and granularity is CoreClassGranularity.PAIRS:
+        granularity = CoreClassGranularity.EACH
     met = (
         pod_affinity_sides_in_node(accounts, sides)
         if left.inside or any_has_in_node_affinity(specs)
@@ -108,7 +112,7 @@ def build_problem(
         shapes = tuple(
             replace(shape, in_node_affinity=one) for shape, one in zip(shapes, own, strict=True)
         )
-        granularity = CoreDistinction.WHO if met.on_cores else granularity
+        granularity = CoreClassGranularity.WHO if met.on_cores else granularity
     priorities = tuple(sorted({gang.priority for gang in instance.gangs}, reverse=True))
     encoding = StateEncoding(
         relevant=relevant,
@@ -130,9 +134,11 @@ def build_problem(
         shapes=shapes,
         pods=pods,
         gangs=_gangs(instance, priorities, levels),
-        domains=tuple(domains_of(instance, level) for level in levels),
+        domains=tuple(domain_numbers_of_nodes(instance, level) for level in levels),
         affinity=(
-            pod_affinities_of_shapes(Nodes.of(instance.nodes), cache.running_of(accounts), sides)
+            pod_affinities_of_shapes(
+                NodesWithCachedFacts.of(instance.nodes), cache.running_of(accounts), sides
+            )
             if affine
             else NO_AFFINITIES
         ),
@@ -182,7 +188,7 @@ def _dimensions(
 
 def _may_be_bound(instance: Instance, specs: Iterable[PodSpec]) -> bool:
     """Return whether some pod that waits may be bound to a part of its pool."""
-    somewhere = Nodes.of(instance.nodes).bind_pools
+    somewhere = NodesWithCachedFacts.of(instance.nodes).bind_pools
     return any(
         spec.constrained_burst
         or (not spec.qos.owns_cpus and (somewhere or spec.alignment in BINDING))
@@ -218,7 +224,7 @@ def _gangs(
                 level=priorities.index(gang.priority),
                 group=group_of.get(gang.key),
                 gathered=gang.gather is GatherLevel.NODE,
-                levels=network_rules_of_gang(gang, levels),
+                levels=problem_level_rules_of_gang(gang, levels),
             )
         )
         first += len(gang.pods)
@@ -227,7 +233,7 @@ def _gangs(
 
 def _by_parts(instance: Instance, specs: Iterable[PodSpec]) -> list[PodSpec]:
     """Return the specs whose containers may each be aligned by themselves on some node."""
-    somewhere = Nodes.of(instance.nodes).align_containers
+    somewhere = NodesWithCachedFacts.of(instance.nodes).align_containers
     return [spec for spec in specs if somewhere or spec.scope is AlignmentScope.CONTAINER]
 
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from placer.state.strategies import partial_core_cpus_if_numa_even
 from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet
-from placer_models.effective import effective_bind
+from placer_models.effective import pod_or_default_bind_policy
 from placer_models.pod import PodSpec
-from placer_models.policy import BindPolicy, CoreKind, ExclusivePolicy, NodeBindPolicy
+from placer_models.policy import BindPolicy, ExclusivePolicy, HybridCoreKind, NodeBindPolicy
 from placer_models.topology import ARM
 
 _OF_NODE = {
@@ -42,13 +42,13 @@ class EffectiveBindPolicy:
     waived: int = 0
 
 
-def effective_bind_policy(spec: PodSpec, node: Node) -> EffectiveBindPolicy | str:
+def effective_bind_policy_on_node(spec: PodSpec, node: Node) -> EffectiveBindPolicy | str:
     """Return the policy that holds: the node's if it has one, else the pod's (C8, C10, C13).
 
     A pod that names none has the scheduler's default (C22). If pod and node exclude each other,
     return the name of the rule by which they do instead.
     """
-    said = effective_bind(spec, node)
+    said = pod_or_default_bind_policy(spec, node)
     policy = BindPolicy.FULL_PCPUS if said is BindPolicy.DEFAULT else said
     on_arm = node.machine.topology.architecture == ARM
     if on_arm and spec.constrained_burst:
@@ -118,7 +118,7 @@ def _whole_sums(free: CpuSet, node: Node, *, by_thread: bool = False) -> int:
     sums = 1
     topology = node.machine.topology
     for threads in topology.cores.values():
-        if by_thread and topology.cpu[min(threads)].kind is CoreKind.EFFICIENCY:
+        if by_thread and topology.cpu[min(threads)].kind is HybridCoreKind.EFFICIENCY:
             for _ in threads & free:
                 sums |= sums << 1
         elif threads <= free:

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Mapping
 
 from placer.counting.boards import healthy_devices
-from placer.state.alignment import pool_when_empty
-from placer.state.device_counts import requests_on
-from placer_models.alignment import fewest_cells
+from placer.state.alignment import shared_pool_cpu_count_by_numa_node
+from placer.state.device_counts import pod_requests_given_node
+from placer_models.alignment import fewest_cell_count_for_all_resources
 from placer_models.cluster import Node
 from placer_models.pod import PodSpec
 from placer_models.policy import BINDING, AlignmentPolicy
@@ -47,7 +47,7 @@ def fewest_cells_and_packages(
 def _goods(spec: PodSpec, node: Node, policy: AlignmentPolicy) -> tuple[Goods, Counter[int | None]]:
     """Return the goods by cell, CPUs first, and how many CPUs each package has."""
     topology = node.machine.topology
-    requests = requests_on(spec, node)
+    requests = pod_requests_given_node(spec, node)
     cpus = [topology.cpu[cpu] for cpu in topology.online - node.reserved_cpus]
     # A CPU request that floats in its pool is in no place.
     placed = requests.cpu_milli if spec.qos.owns_cpus or policy in BINDING else 0
@@ -55,7 +55,7 @@ def _goods(spec: PodSpec, node: Node, policy: AlignmentPolicy) -> tuple[Goods, C
     room: Counter[int | None] = Counter(cpu.numa_node for cpu in cpus)
     if spec.constrained_burst:
         placed, each, room = spec.burst_cpus, 1, Counter()
-        room.update(pool_when_empty(node))
+        room.update(shared_pool_cpu_count_by_numa_node(node))
     goods: Goods = [
         (placed, {at: each * n for at, n in room.items()}),
         (requests.memory_bytes, dict[int | None, int](node.memory_bytes_in().items())),
@@ -90,4 +90,4 @@ def _known(package_in: Mapping[int | None, int | None]) -> Counter[int | None]:
 def _fewest(goods: Goods, places: Mapping[int | None, object]) -> int:
     asked = [(need, held) for need, held in goods if need > 0]
     amounts = [tuple(held.get(place, 0) for _, held in asked) for place in places]
-    return fewest_cells(amounts, tuple(need for need, _ in asked)) or 0
+    return fewest_cell_count_for_all_resources(amounts, tuple(need for need, _ in asked)) or 0

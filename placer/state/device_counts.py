@@ -11,12 +11,12 @@ from placer_models.device_share import (
     device_capacity_of,
     whole_device_amounts,
 )
-from placer_models.device_strategy import DeviceRequestFanOut
+from placer_models.device_strategy import DeviceCountStrategy
 from placer_models.pod import PodSpec, Resources
-from placer_models.problem.banks import ShareNeed
+from placer_models.problem.banks import DeviceShareNeed
 
 
-def requests_on(spec: PodSpec, node: Node) -> Resources:
+def pod_requests_given_node(spec: PodSpec, node: Node) -> Resources:
     """Return what the pod asks of the node, given what the node has.
 
     Devices that follow those of another type are left out, because their number is not known
@@ -28,14 +28,16 @@ def requests_on(spec: PodSpec, node: Node) -> Resources:
     devices = []
     for request in spec.requests.devices:
         strategy = strategies.get(request.type)
-        if strategy is DeviceRequestFanOut.APPLY_FOR_ALL:
+        if strategy is DeviceCountStrategy.APPLY_FOR_ALL:
             devices.append(replace(request, count=len(healthy_devices(node, request.type))))
         elif strategy is None:
             devices.append(request)
     return replace(spec.requests, devices=tuple(devices))
 
 
-def share_needs(spec: PodSpec, nodes: Iterable[Node] = ()) -> tuple[ShareNeed, ...]:
+def device_share_needs_of_pod(
+    spec: PodSpec, nodes: Iterable[Node] = ()
+) -> tuple[DeviceShareNeed, ...]:
     """Return the pod's needs for shares of devices, and for devices by a strategy.
 
     Args:
@@ -46,7 +48,7 @@ def share_needs(spec: PodSpec, nodes: Iterable[Node] = ()) -> tuple[ShareNeed, .
     functions, strategies = dict(spec.functions), dict(spec.strategies)
     whole = DeviceShare(percent=WHOLE_PERCENT)
     return tuple(
-        ShareNeed(
+        DeviceShareNeed(
             d.type,
             d.count,
             d.share or whole,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from placer.counting.account import Account, Side
 from placer.state.running_sides import RunningPodIndex
-from placer_models.cluster import Nodes
+from placer_models.cluster import NodesWithCachedFacts
 from placer_models.domains import NO_DOMAIN, DomainByNode
 from placer_models.incremental import PersistentTuple
 from placer_models.problem.tasks import ProblemDomainLimit
@@ -13,14 +13,14 @@ from placer_models.relations import DomainLimit, domain_limits_asked_by
 
 
 def domain_limits_of_shapes(
-    nodes: Nodes, running: RunningPodIndex, sides: Sequence[Side]
+    nodes: NodesWithCachedFacts, running: RunningPodIndex, sides: Sequence[Side]
 ) -> tuple[ProblemDomainLimit, ...]:
     """Return what the shapes ask of domains; ``sides`` has one side per shape."""
     return tuple(task for _, task in _limits_and_tasks(nodes, running, sides))
 
 
 def domain_limit_getter_for_shapes(
-    nodes: Nodes, accounts: Iterable[Account]
+    nodes: NodesWithCachedFacts, accounts: Iterable[Account]
 ) -> Callable[[Sequence[Side]], Iterator[tuple[DomainLimit, ProblemDomainLimit]]]:
     """Return what yields all that shapes of some sides ask of domains."""
     running = RunningPodIndex(PersistentTuple.of(accounts))
@@ -28,7 +28,7 @@ def domain_limit_getter_for_shapes(
 
 
 def _limits_and_tasks(
-    nodes: Nodes, running: RunningPodIndex, sides: Sequence[Side]
+    nodes: NodesWithCachedFacts, running: RunningPodIndex, sides: Sequence[Side]
 ) -> Iterator[tuple[DomainLimit, ProblemDomainLimit]]:
     asking: defaultdict[tuple[str, DomainLimit], set[int]] = defaultdict(set)
     for shape, side in enumerate(sides):
@@ -42,7 +42,7 @@ def _task(
     rule: str,
     limit: DomainLimit,
     asking: set[int],
-    nodes: Nodes,
+    nodes: NodesWithCachedFacts,
     running: RunningPodIndex,
     sides: Sequence[Side],
 ) -> ProblemDomainLimit:

@@ -4,7 +4,11 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
 from placer.counting.boards import healthy_devices, linked_classes_of_node
-from placer.counting.node_resources import amount_of, resources_of_empty_node, resources_of_pod
+from placer.counting.node_resources import (
+    resource_amount_on_node,
+    resources_of_empty_node,
+    resources_of_pod,
+)
 from placer.state.alignment import (
     aligned_milli_per_cpu,
     aligned_needs_and_cells,
@@ -13,25 +17,29 @@ from placer.state.alignment import (
     aligns_by_container,
     numa_node_limit,
 )
-from placer.state.binding import effective_bind_policy, has_cores_for
+from placer.state.binding import effective_bind_policy_on_node, has_cores_for
 from placer.state.default_locality import fewest_cells_and_packages
-from placer.state.device_counts import requests_on
+from placer.state.device_counts import pod_requests_given_node
 from placer.state.joint import joint_fit_of
-from placer.state.strategies import fewest_cpu_cells, max_cpu_skew
-from placer_models.alignment import CellAmounts, fewest_cells, fewest_cells_holding
+from placer.state.strategies import allowed_numa_cpu_skew, fewest_cpu_cells
+from placer_models.alignment import (
+    CellAmounts,
+    fewest_cell_count_for_all_resources,
+    fewest_cell_count_for_one_resource,
+)
 from placer_models.cluster import Node
 from placer_models.device import GPU
-from placer_models.effective import effective_alignment, effective_exclusive
-from placer_models.links.allowed import has_set_when_empty
-from placer_models.links.permitted import best_permitted_gpu_link_sum, best_permitted_slowest_pair
-from placer_models.node_rules import NODE_RULES, node_rules_allow, weight_missed
+from placer_models.effective import effective_alignment_policy, effective_exclusive_policy
+from placer_models.links.allowed import has_allowed_set_on_empty_board
+from placer_models.links.permitted import best_permitted_pair_minimum, best_permitted_pair_sum
+from placer_models.node_rules import NODE_RULES, missed_preference_weight_on_node, node_rules_allow
 from placer_models.pod import PodSpec
 from placer_models.policy import (
     AlignmentPolicy,
     BindPolicy,
     CpuLocalityWish,
-    DeviceScope,
     ExclusivePolicy,
+    SameTypeDevicesScope,
 )
 from placer_models.problem.problem import Fit
 
@@ -47,7 +55,7 @@ def best_pair_minimum_of(spec: PodSpec, nodes: Iterable[Node]) -> int:
         return 0
     scope = spec.scope_of(GPU)
     boards = (linked_classes_of_node(node, GPU) for node in nodes if node_rules_allow(node, spec))
-    found = (best_permitted_slowest_pair(board, gpus, scope) for board in boards)
+    found = (best_permitted_pair_minimum(board, gpus, scope) for board in boards)
     return max((value for value in found if value is not None), default=0)
 
 
@@ -56,7 +64,10 @@ def fit_of(spec: PodSpec, node: Node) -> Fit | RuleInTheWay:
 
     The rule need not be the first in the order of reasons (`search.reasons.register`).
     """
-    policy, binding = effective_alignment(spec, node), effective_bind_policy(spec, node)
+    policy, binding = (
+        effective_alignment_policy(spec, node),
+        effective_bind_policy_on_node(spec, node),
+    )
     if (barred := _barred(spec, node)) is not None:
         return barred
     if isinstance(binding, str):
@@ -67,7 +78,9 @@ def fit_of(spec: PodSpec, node: Node) -> Fit | RuleInTheWay:
     if aligns_by_container(spec, node):
         policy = AlignmentPolicy.NONE  # for the pod as a whole
     owns, each = spec.qos.owns_cpus, aligned_milli_per_cpu(spec, node, policy)
-    needs, cells, real = aligned_needs_and_cells(requests_on(spec, node), node, milli_per_cpu=each)
+    needs, cells, real = aligned_needs_and_cells(
+        pod_requests_given_node(spec, node), node, milli_per_cpu=each
+    )
     if spec.constrained_burst:
         needs, cells, real = aligned_needs_of_burst_pod(spec, node, needs, cells)
     if (short := _short(spec, node, needs, cells)) is not None:
@@ -82,12 +95,12 @@ def fit_of(spec: PodSpec, node: Node) -> Fit | RuleInTheWay:
         policy = AlignmentPolicy.NONE  # nothing has a width
     least = 0
     if policy is AlignmentPolicy.BEST_EFFORT:
-        least = fewest_cells(cells, needs) or 0
+        least = fewest_cell_count_for_all_resources(cells, needs) or 0
     gpus = spec.requests.count_of(GPU)
     pairs = 0
     if gpus > 1:
         pairs = (
-            best_permitted_gpu_link_sum(linked_classes_of_node(node, GPU), gpus, spec.scope_of(GPU))
+            best_permitted_pair_sum(linked_classes_of_node(node, GPU), gpus, spec.scope_of(GPU))
             or 0
         )
     return Fit(
@@ -105,9 +118,9 @@ def fit_of(spec: PodSpec, node: Node) -> Fit | RuleInTheWay:
         fewest_packages=_fewest_groups(CpuLocalityWish.PACKAGE, spec, node),
         fewest_caches=_fewest_groups(CpuLocalityWish.LLC, spec, node),
         fewest_cpu_cells=fewest_cpu_cells(spec, node),
-        cpus_apart=max_cpu_skew(spec, node),
+        cpus_apart=allowed_numa_cpu_skew(spec, node),
         locality=fewest_cells_and_packages(spec, node, policy),
-        weight_missed=weight_missed(spec, node),
+        weight_missed=missed_preference_weight_on_node(spec, node),
         apart=(apart := _apart(spec, node)),
         apart_required=spec.exclusive_required and apart is not ExclusivePolicy.NONE,
     )
@@ -138,11 +151,11 @@ def _barred(spec: PodSpec, node: Node) -> RuleInTheWay | None:
     for kind in sorted({r.type for r in spec.requests.devices if r.count}) if limited else ():
         # Whole devices and shares of others are one set.
         count, scope = spec.requests.count_of(kind), spec.scope_of(kind)
-        if has_set_when_empty(linked_classes_of_node(node, kind), count, scope):
+        if has_allowed_set_on_empty_board(linked_classes_of_node(node, kind), count, scope):
             continue
         if node.honors_table and kind == GPU:
             return "partition", ""
-        if scope is not DeviceScope.NODE and count > 1:
+        if scope is not SameTypeDevicesScope.NODE and count > 1:
             return "device-scope", kind
         return _rule_of_devices(spec, {kind})
     return None
@@ -150,7 +163,7 @@ def _barred(spec: PodSpec, node: Node) -> RuleInTheWay | None:
 
 def _unalignable(spec: PodSpec, node: Node) -> bool:
     """Return whether what pod and node say about alignment excludes each other."""
-    if effective_alignment(spec, node) is None or alignment_scopes_conflict(spec, node):
+    if effective_alignment_policy(spec, node) is None or alignment_scopes_conflict(spec, node):
         return True
     in_parts = spec.strategies or any(request.share for request in spec.requests.devices)
     return bool(in_parts and aligns_by_container(spec, node))
@@ -160,10 +173,10 @@ def _short(
     spec: PodSpec, node: Node, needs: CellAmounts, cells: Sequence[CellAmounts]
 ) -> RuleInTheWay | None:
     """Return what the empty node has too little of, or None if it has enough."""
-    requests = requests_on(spec, node)
+    requests = pod_requests_given_node(spec, node)
     has = resources_of_empty_node(node)
     for resource, want in resources_of_pod(spec).items():
-        if amount_of(resource, has) < want:
+        if resource_amount_on_node(resource, has) < want:
             return resource
     short = [sum(cell[i] for cell in cells) < need for i, need in enumerate(needs)]
     pages = len(spec.requests.hugepages)
@@ -184,7 +197,7 @@ def _short(
 
 def _apart(spec: PodSpec, node: Node) -> ExclusivePolicy:
     """Return the exclusive policy, or none without CPUs, or where the bind policy ensures it."""
-    policy = effective_exclusive(spec, node)
+    policy = effective_exclusive_policy(spec, node)
     if not spec.requests.cpu_milli:  # reasons ask for pods without their CPUs
         return ExclusivePolicy.NONE
     whole_only = spec.bind_required and spec.bind is BindPolicy.FULL_PCPUS
@@ -207,4 +220,8 @@ def _fewest_groups(wish: CpuLocalityWish, spec: PodSpec, node: Node) -> int | No
     want = spec.requests.cpu_milli // 1000
     cpus = [node.machine.topology.cpu[i] for i in node.machine.topology.online - node.reserved_cpus]
     groups = Counter(cpu.package if wish is CpuLocalityWish.PACKAGE else cpu.llc for cpu in cpus)
-    return fewest_cells_holding(list(groups.values()), want) if want and len(groups) > 1 else None
+    return (
+        fewest_cell_count_for_one_resource(list(groups.values()), want)
+        if want and len(groups) > 1
+        else None
+    )

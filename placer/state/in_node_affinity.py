@@ -10,8 +10,8 @@ from placer_models.affinity import AffinityTerm, InNodeAffinityLevel
 from placer_models.cluster import Node, RunningPod
 from placer_models.goals import Tier
 from placer_models.pod import PodSpec
-from placer_models.problem.node_state import CoreDistinction, Guest, NodeState
-from placer_models.problem.tasks import InNodeAffinity, NumaOrCoreAffinityTerm
+from placer_models.problem.node_state import CoreClassGranularity, Guest, NodeState
+from placer_models.problem.tasks import InNodeAffinityOfShape, NumaOrCoreAffinityTerm
 
 INSIDE = (InNodeAffinityLevel.NUMA, InNodeAffinityLevel.CORE)
 """The levels inside a node."""
@@ -52,7 +52,7 @@ class InNodeAffinityPods:
 
     """
 
-    of_shapes: tuple[InNodeAffinity | None, ...] = ()
+    of_shapes: tuple[InNodeAffinityOfShape | None, ...] = ()
     running: Mapping[_Kind, int] = field(default_factory=dict)
     counted: Collection[InNodeAffinityPod] = ()
 
@@ -100,7 +100,7 @@ def with_affinity_guests(
     accounts: Sequence[Account],
     sides: InNodeAffinityPods,
     core_tiers: Collection[Tier],
-    granularity: CoreDistinction,
+    granularity: CoreClassGranularity,
 ) -> tuple[NodeState, ...]:
     """Return the nodes with the guests that own CPUs of their cells and cores already."""
     met = {
@@ -127,7 +127,7 @@ def with_affinity_guests(
             for cell in state.cells
         )
         cores = state.cores
-        if granularity is CoreDistinction.WHO:
+        if granularity is CoreClassGranularity.WHO:
             on_cores = owners_of_cores(node, account.cores.owners)
             classes = core_classes(node, account.cores, core_tiers, granularity)
             keys = [node.machine.topology.core_facts[first].key for _, (first, *_) in classes]
@@ -177,7 +177,7 @@ def _of_shape(
     index: int,
     waiting: Mapping[int, InNodeAffinityPod],
     everyone: Sequence[tuple[int, InNodeAffinityPod]],
-) -> InNodeAffinity | None:
+) -> InNodeAffinityOfShape | None:
     """Return how a shape and others affect each other, or None if they do not."""
     mine = waiting[index]
     off: dict[InNodeAffinityLevel, set[int]] = {level: set() for level in INSIDE}
@@ -205,7 +205,7 @@ def _of_shape(
                     rather_off[term.level][number] += term.weight
     if not levels:
         return None
-    return InNodeAffinity(
+    return InNodeAffinityOfShape(
         side=index,
         terms=tuple(terms),
         off=tuple((level, frozenset(sides)) for level, sides in off.items() if sides),
@@ -214,7 +214,7 @@ def _of_shape(
     )
 
 
-def _looked_at(affinity: InNodeAffinity) -> Iterator[int]:
+def _looked_at(affinity: InNodeAffinityOfShape) -> Iterator[int]:
     """Yield the sides whose presence matters to a shape."""
     for term in affinity.terms:
         yield from term.matches

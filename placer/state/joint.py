@@ -3,19 +3,19 @@
 from collections.abc import Mapping, Sequence
 
 from placer.counting.boards import healthy_devices, linked_classes_of_node
-from placer_models.alignment import CellAmounts, fewest_cells
+from placer_models.alignment import CellAmounts, fewest_cell_count_for_all_resources
 from placer_models.cluster import Node
 from placer_models.device import Device
-from placer_models.device_strategy import DeviceRequestFanOut
+from placer_models.device_strategy import DeviceCountStrategy
 from placer_models.pod import PodSpec
-from placer_models.policy import JointScope, Strength
-from placer_models.problem.fits import JointFit
+from placer_models.policy import JointDevicesScope, RequiredOrPreferred
+from placer_models.problem.fits import JointDevicesFit
 
 _Group = str | int | None
 """A PCIe switch, a PCIe root or a NUMA node; None if that of a device is not known."""
 
 
-def joint_fit_of(spec: PodSpec, node: Node) -> JointFit | None:
+def joint_fit_of(spec: PodSpec, node: Node) -> JointDevicesFit | None:
     """Return what the pod's wish means on the node, or None if it joins fewer than two types."""
     asked = _asked(spec)
     if spec.joint is None or len(asked) < 2:
@@ -24,7 +24,7 @@ def joint_fit_of(spec: PodSpec, node: Node) -> JointFit | None:
     keys = sorted({group for group in group_of.values() if group is not None}, key=str)
     index: dict[_Group, int | None] = {key: i for i, key in enumerate(keys)}
     boards = [linked_classes_of_node(node, kind) for kind in asked]
-    return JointFit(
+    return JointDevicesFit(
         types=tuple(asked.items()),
         groups=tuple(
             tuple(index.get(group_of[kind, minors[0]]) for minors in board.classes)
@@ -40,7 +40,7 @@ def _asked(spec: PodSpec) -> dict[str, int]:
 
     Types of which the pod gets all devices, wherever they are, are left out.
     """
-    everywhere = {kind for kind, how in spec.strategies if how is DeviceRequestFanOut.APPLY_FOR_ALL}
+    everywhere = {kind for kind, how in spec.strategies if how is DeviceCountStrategy.APPLY_FOR_ALL}
     types = [kind for kind in (spec.joint.types if spec.joint else ()) if kind not in everywhere]
     counts = {kind: spec.requests.count_of(kind) for kind in types}
     return {kind: count for kind, count in counts.items() if count}
@@ -56,13 +56,15 @@ def _counted(counts: CellAmounts, each: Sequence[int]) -> CellAmounts:
     return tuple(0 if i in each else count for i, count in enumerate(counts))
 
 
-def _groups(scope: JointScope, node: Node, types: tuple[str, ...]) -> dict[tuple[str, int], _Group]:
+def _groups(
+    scope: JointDevicesScope, node: Node, types: tuple[str, ...]
+) -> dict[tuple[str, int], _Group]:
     """Return (type, minor) -> group of the devices of the types."""
     devices = [d for d in node.devices if d.type in types]
     with_switch = {d.type for d in devices if d.pcie_switch is not None}
 
     def group(device: Device) -> _Group:
-        if scope is JointScope.SAME_NUMA_NODE:
+        if scope is JointDevicesScope.SAME_NUMA_NODE:
             return device.numa_node
         return device.pcie_switch if with_switch == set(types) else device.pcie_root
 
@@ -85,7 +87,7 @@ def _beside(
     spec: PodSpec, asked: Mapping[str, int], cells: list[CellAmounts]
 ) -> tuple[tuple[int, int], ...]:
     """Return (a, b), types by index: each group that gives a device of a gives one of b."""
-    if spec.joint is None or spec.joint.strength is not Strength.REQUIRED:
+    if spec.joint is None or spec.joint.strength is not RequiredOrPreferred.REQUIRED:
         return ()
     counts, each = tuple(asked.values()), _each(spec, asked)
     others = range(1, len(counts))
@@ -103,5 +105,5 @@ def _in_full(counts: CellAmounts, cells: list[CellAmounts]) -> bool:
     """Return whether groups could give all devices so that each group in use gives every type."""
     wanted = [i for i, count in enumerate(counts) if count]
     full = [cell for cell in cells if all(cell[i] for i in wanted)]
-    fewest = fewest_cells(full, counts)
+    fewest = fewest_cell_count_for_all_resources(full, counts)
     return fewest is not None and fewest <= min(counts[i] for i in wanted)

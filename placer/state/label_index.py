@@ -10,7 +10,7 @@ from placer_models.selectors import LabelPair, Labels, required_label_clauses
 T = TypeVar("T")
 
 
-class AffinityTraits(NamedTuple):
+class PodAffinityTraits(NamedTuple):
     """What affinity looks at of a pod; to every term pods with the same are alike."""
 
     namespace: str
@@ -18,22 +18,22 @@ class AffinityTraits(NamedTuple):
     owns_cpus: bool
 
 
-def affinity_traits_of(spec: PodSpec, namespace: str) -> AffinityTraits:
+def traits_seen_by_affinity_terms(spec: PodSpec, namespace: str) -> PodAffinityTraits:
     """Return what affinity looks at of a pod."""
-    return AffinityTraits(namespace, spec.labels, spec.qos.owns_cpus)
+    return PodAffinityTraits(namespace, spec.labels, spec.qos.owns_cpus)
 
 
-class LabelIndex(Generic[T]):
+class PodLabelIndex(Generic[T]):
     """Things with the traits of pods, found by the rarest of the labels that a term asks for."""
 
-    def __init__(self, things: Iterable[tuple[T, AffinityTraits]] = ()) -> None:
+    def __init__(self, things: Iterable[tuple[T, PodAffinityTraits]] = ()) -> None:
         """Begin with things, each of them once."""
-        self._things: dict[T, AffinityTraits] = {}
-        self._having: dict[LabelPair, dict[T, AffinityTraits]] = {}
+        self._things: dict[T, PodAffinityTraits] = {}
+        self._having: dict[LabelPair, dict[T, PodAffinityTraits]] = {}
         for thing, traits in things:
             self.add(thing, traits)
 
-    def add(self, thing: T, traits: AffinityTraits) -> None:
+    def add(self, thing: T, traits: PodAffinityTraits) -> None:
         """Add a thing that is not there yet."""
         self._things[thing] = traits
         for label in traits.labels:
@@ -57,9 +57,9 @@ class LabelIndex(Generic[T]):
 
     def candidates(
         self, choices: Iterable[Sequence[LabelPair]]
-    ) -> Iterator[tuple[T, AffinityTraits]]:
+    ) -> Iterator[tuple[T, PodAffinityTraits]]:
         """Yield few things that include all with one label of each choice, each of them once."""
-        few: Sequence[Mapping[T, AffinityTraits]] = [self._things]
+        few: Sequence[Mapping[T, PodAffinityTraits]] = [self._things]
         for labels in choices:
             having = [self._having.get(label, {}) for label in labels]
             if sum(map(len, having)) < sum(map(len, few)):

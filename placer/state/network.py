@@ -5,7 +5,7 @@ from placer_models.pod import Gang
 from placer_models.problem.tasks import ProblemLevelRule
 
 
-def required_levels(gang: Gang) -> tuple[str, ...]:
+def network_levels_required_by_gang(gang: Gang) -> tuple[str, ...]:
     """Return the levels without which a node cannot host the gang, ascending."""
     return tuple(sorted({rule.level for rule in gang.levels if rule.required}))
 
@@ -15,12 +15,12 @@ def has_domain_at_each_level(node: Node, levels: tuple[str, ...]) -> bool:
     return all(node.domain(level) is not None for level in levels)
 
 
-def asked_levels(instance: Instance) -> tuple[str, ...]:
+def network_levels_asked_by_gangs(instance: Instance) -> tuple[str, ...]:
     """Return the levels that gangs ask for, ascending."""
     return tuple(sorted({rule.level for gang in instance.gangs for rule in gang.levels}))
 
 
-def domains_of(instance: Instance, level: str) -> tuple[int, ...]:
+def domain_numbers_of_nodes(instance: Instance, level: str) -> tuple[int, ...]:
     """Return the number of each node's domain; a node without one is a domain of its own."""
     numbers: dict[tuple[str | None, str], int] = {}
     found = []
@@ -31,7 +31,9 @@ def domains_of(instance: Instance, level: str) -> tuple[int, ...]:
     return tuple(found)
 
 
-def network_rules_of_gang(gang: Gang, levels: tuple[str, ...]) -> tuple[ProblemLevelRule, ...]:
+def problem_level_rules_of_gang(
+    gang: Gang, levels: tuple[str, ...]
+) -> tuple[ProblemLevelRule, ...]:
     """Return what the gang asks of the levels."""
     return tuple(
         ProblemLevelRule(levels.index(rule.level), rule.grouping, rule.required, rule.count)

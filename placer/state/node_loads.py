@@ -14,10 +14,10 @@ from placer_models.pod import PodSpec
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Fit, Problem
 from placer_models.resource_classes import (
-    ask_of,
+    resource_class_amounts_taken_by_pod,
+    resource_class_request_of_pod,
     resource_class_totals_of_node,
     scored_resource_classes_asked_by_any,
-    taken_by,
 )
 
 
@@ -61,7 +61,11 @@ def problem_with_strategy_loads(
         for (spec, _), many in tenants.items():
             count += many
             known = (kinds[kind],)
-            taken = cache.memo((taken_by, spec), known, partial(taken_by, spec, totals[kind]))
+            taken = cache.memo(
+                (resource_class_amounts_taken_by_pod, spec),
+                known,
+                partial(resource_class_amounts_taken_by_pod, spec, totals[kind]),
+            )
             for name, amount in taken.items():
                 used[name] += many * amount
         return StrategyNodeLoad(
@@ -82,7 +86,7 @@ def problem_with_strategy_loads(
         return node.loaded(idle[node.kind])
 
     def asked(fit: Fit | None, spec: PodSpec, kind: int) -> Fit | None:
-        return fit and replace(fit, ask=ask_of(spec, classes, totals[kind]))
+        return fit and replace(fit, ask=resource_class_request_of_pod(spec, classes, totals[kind]))
 
     def asks() -> tuple[tuple[Fit | None, ...], ...]:
         return tuple(

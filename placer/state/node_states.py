@@ -10,9 +10,9 @@ from placer.counting.account import Account
 from placer.counting.boards import linked_classes_of_node, mig_instance_positions
 from placer.counting.cores import core_classes_without_ids
 from placer.counting.devices import shareable_devices
-from placer.counting.node_resources import amount_of
+from placer.counting.node_resources import resource_amount_on_node
 from placer.counting.pools import state_with_pool_bindings
-from placer.state.strategies import cell_strategy_of
+from placer.state.strategies import numa_strategy_on_cells
 from placer_models.cluster import Machine, Node
 from placer_models.device import DeviceKey
 from placer_models.goals import CACHES, LOCALITY_PACKAGES, PACKAGES, Tier
@@ -20,9 +20,9 @@ from placer_models.links.board import counts_by_class
 from placer_models.pod import PodSpec
 from placer_models.problem.banks import ClassesBelow, DeviceBank
 from placer_models.problem.dimensions import MEMORY, SHARED_POOL, Dimension, cell_dimensions
-from placer_models.problem.node_state import Cell, CoreDistinction, NodeState
+from placer_models.problem.node_state import Cell, CoreClassGranularity, NodeState
 from placer_models.problem.rooms import room_sizes
-from placer_models.problem.switches import switches_of
+from placer_models.problem.switches import switches_joining_gpus_with_others
 
 Banks = tuple[DeviceBank, ...]
 """The banks of a node."""
@@ -34,7 +34,7 @@ ALL_BUT_THE_NAME = attrgetter(*(f.name for f in fields(NodeState) if f.name != "
 """The fields whose objects idle nodes that are alike share."""
 
 
-class RelevantNodeFacts(NamedTuple):
+class RelevantNodeFactNames(NamedTuple):
     """The facts of nodes that the pods of a batch look at; nodes of a kind may differ in others.
 
     Attributes:
@@ -64,12 +64,12 @@ class StateEncoding(NamedTuple):
 
     """
 
-    relevant: RelevantNodeFacts
+    relevant: RelevantNodeFactNames
     dimensions: tuple[Dimension, ...]
     core_tiers: tuple[Tier, ...]
     numa_strategy: bool
     shared: tuple[tuple[str, bool], ...]
-    granularity: CoreDistinction
+    granularity: CoreClassGranularity
     bound: bool
     by_minor: bool = False
 
@@ -116,7 +116,7 @@ class RelevantNodeValues(NamedTuple):
 _NO_WORDS = RelevantNodeValues("", (), (), ())
 
 
-def node_facts_kept_in_kind(node: Node, relevant: RelevantNodeFacts) -> RelevantNodeValues:
+def node_facts_kept_in_kind(node: Node, relevant: RelevantNodeFactNames) -> RelevantNodeValues:
     """Return those words of the node that its kind has as well.
 
     Args:
@@ -172,7 +172,7 @@ def machine_without_names(machine: Machine) -> Machine:
     return replace(machine, name="", title="", sources=(), notes="", devices=devices)
 
 
-class KindFacts(NamedTuple):
+class NodeKindStateFacts(NamedTuple):
     """What the states of all nodes of a kind have in common.
 
     Attributes:
@@ -223,18 +223,20 @@ def _banks_of(node: Node) -> Banks:
     return tuple(banks)
 
 
-def kind_facts(kind: Node) -> KindFacts:
+def kind_facts(kind: Node) -> NodeKindStateFacts:
     """Return what the nodes of a kind have in common."""
     cpu_milli = kind.milli_per_cpu * len(kind.machine.topology.online - kind.reserved_cpus)
     memory_bytes = sum(kind.memory_bytes_in().values())
     banks = _banks_of(kind)
-    return KindFacts(banks, room_sizes(cpu_milli, memory_bytes), switches_of(banks), {})
+    return NodeKindStateFacts(
+        banks, room_sizes(cpu_milli, memory_bytes), switches_joining_gpus_with_others(banks), {}
+    )
 
 
 def node_state(
     node: Node,
     kind: int,
-    facts: KindFacts,
+    facts: NodeKindStateFacts,
     account: Account,
     encoding: StateEncoding,
     before: tuple[Account, NodeState] | None = None,
@@ -246,7 +248,7 @@ def node_state(
         kind: The number of its kind in the Problem.
         facts: As `kind_facts` returns them for its kind.
         account: What the running pods leave.
-        encoding: How it is written, plainly; `reencoded_state` turns that into another one.
+        encoding: How it is written, plainly; `node_state_in_encoding` turns that into another one.
         before: Account and state of the same node before, in the same encoding.
 
     """
@@ -268,7 +270,7 @@ def node_state(
             *map(sum, zip(*(cell.amounts for cell in cells), strict=True)),
             # Running pods may ask for more than there is; then nothing new fits in.
             *(
-                max(0, amount_of(each[:2], account.resources)) // each.unit
+                max(0, resource_amount_on_node(each[:2], account.resources)) // each.unit
                 for each in encoding.dimensions[len(of_cells) : SHARED_POOL]
             ),
             max(0, account.pools.shared.left_milli),
@@ -282,7 +284,7 @@ def node_state(
         rooms=facts.rooms,
         switches=facts.switches,
         milli_per_cpu=node.milli_per_cpu,
-        strategy=cell_strategy_of(node, account.cores.free_cpus, cells)
+        strategy=numa_strategy_on_cells(node, account.cores.free_cpus, cells)
         if encoding.numa_strategy
         else None,
     )
@@ -306,7 +308,7 @@ def cells_of_node(
     return tuple(cells)
 
 
-def reencoded_state(
+def node_state_in_encoding(
     encoding: StateEncoding, state: NodeState, account: Account, known: dict[int, Banks]
 ) -> NodeState:
     """Return a plainly encoded state in another encoding.

@@ -18,7 +18,7 @@ from placer.counting.account import Account
 from placer.state.node_states import (
     NOT_OF_KINDS,
     Banks,
-    RelevantNodeFacts,
+    RelevantNodeFactNames,
     RelevantNodeValues,
     StateEncoding,
     kind_facts,
@@ -26,7 +26,7 @@ from placer.state.node_states import (
     node_facts_kept_in_kind,
     node_kind_of,
     node_state,
-    reencoded_state,
+    node_state_in_encoding,
 )
 from placer.state.out_of_time import Stop, raise_if_out_of_time
 from placer.state.running_sides import RunningPodIndex
@@ -152,7 +152,7 @@ class ProblemCache:
         """Begin with nothing."""
         self._sums = IncrementalAggregate(fleet_limits_of_accounts, merge_fleet_limits)
         self._running = RunningPodIndex()
-        self._looks = RecentlyUsedCache[RelevantNodeFacts, _KindCache](MOST_LOOKS)
+        self._looks = RecentlyUsedCache[RelevantNodeFactNames, _KindCache](MOST_LOOKS)
         self._said = RecentlyUsedCache[StateEncoding, _StateCache](MOST_LOOKS)
         self._views = RecentlyUsedCache[Hashable, _View](MOST_LOOKS)
         self._machines: dict[int, tuple[Machine, Machine]] = {}
@@ -171,7 +171,7 @@ class ProblemCache:
         return self._running
 
     def kinds_of(
-        self, nodes: tuple[Node, ...], relevant: RelevantNodeFacts, stop: Stop | None = None
+        self, nodes: tuple[Node, ...], relevant: RelevantNodeFactNames, stop: Stop | None = None
     ) -> tuple[tuple[Node, ...], tuple[int, ...]]:
         """Return the kinds of nodes, and the number of each node's kind.
 
@@ -205,7 +205,7 @@ class ProblemCache:
         return look.kinds, look.numbers
 
     def kind_of_each(
-        self, nodes: tuple[Node, ...], relevant: RelevantNodeFacts
+        self, nodes: tuple[Node, ...], relevant: RelevantNodeFactNames
     ) -> tuple[Node, ...]:
         """Return each node's kind; as long as ``nodes`` is the same tuple, so is the answer."""
         kinds, numbers = self.kinds_of(nodes, relevant)
@@ -261,7 +261,7 @@ class ProblemCache:
 
         def view(position: int, _: _Row | None) -> NodeState:
             state, account = counted.states[position], accounts[position]
-            return reencoded_state(encoding, state, account, banks)
+            return node_state_in_encoding(encoding, state, account, banks)
 
         banks: dict[int, Banks] = {}
         counted.update(nodes, accounts, kind_numbers, count, stop)
@@ -334,7 +334,9 @@ class ProblemCache:
         self._values.clear()
         self._batch_values.clear()
 
-    def _kind(self, node: Node, relevant: RelevantNodeFacts, alike: dict[Hashable, Node]) -> Node:
+    def _kind(
+        self, node: Node, relevant: RelevantNodeFactNames, alike: dict[Hashable, Node]
+    ) -> Node:
         """Return the one object for the node's kind; each machine is read through only once.
 
         Args:

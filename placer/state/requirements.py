@@ -7,17 +7,17 @@ from typing import NamedTuple, TypeVar
 
 from placer.counting.node_resources import resources_of_pod
 from placer.state.alignment import aligns_by_container, container_fits_of
-from placer.state.device_counts import share_needs
+from placer.state.device_counts import device_share_needs_of_pod
 from placer.state.fits import best_pair_minimum_of, fit_of
-from placer.state.network import has_domain_at_each_level, required_levels
-from placer.state.node_states import RelevantNodeFacts
+from placer.state.network import has_domain_at_each_level, network_levels_required_by_gang
+from placer.state.node_states import RelevantNodeFactNames
 from placer.state.out_of_time import Stop, raise_if_out_of_time
 from placer.state.problem_cache import ProblemCache
 from placer_models.cluster import Instance, Node
 from placer_models.device import GPU
 from placer_models.node_rules import label_keys
 from placer_models.pod import PodSpec
-from placer_models.policy import DeviceScope, QosClass
+from placer_models.policy import QosClass, SameTypeDevicesScope
 from placer_models.problem.dimensions import (
     SHARED_POOL,
     Dimension,
@@ -76,7 +76,7 @@ def distinct_pod_requirements(
             PodRequirements(pod.spec, levels, pod.namespace if affine else ""), len(requirements)
         )
         for gang in instance.gangs
-        for levels in (required_levels(gang),)
+        for levels in (network_levels_required_by_gang(gang),)
         for pod in gang.pods
     )
     several = [each for each in requirements if each.spec.variants]
@@ -134,10 +134,10 @@ def _least_of(shapes: Sequence[Shape]) -> Shape:
     )
 
 
-def relevant_facts_of(requirements: Sequence[PodRequirements]) -> RelevantNodeFacts:
+def relevant_facts_of(requirements: Sequence[PodRequirements]) -> RelevantNodeFactNames:
     """Return which facts of nodes the pods look at."""
     specs = [each.spec for each in requirements]
-    return RelevantNodeFacts(
+    return RelevantNodeFactNames(
         labels=frozenset(key for spec in specs for key in label_keys(spec)),
         extended=frozenset(name for spec in specs for name, _ in spec.requests.extended),
         levels=frozenset(level for each in requirements for level in each.levels),
@@ -269,15 +269,15 @@ def _shape(spec: PodSpec, nodes: Sequence[Node], dimensions: Sequence[Dimension]
         ),
         best_pair_minimum=best_pair_minimum_of(spec, nodes),
         scopes=_scopes(spec),
-        shares=share_needs(spec, nodes),
+        shares=device_share_needs_of_pod(spec, nodes),
         burst_cpus=spec.burst_cpus,
     )
 
 
-def _scopes(spec: PodSpec) -> tuple[tuple[str, DeviceScope], ...]:
+def _scopes(spec: PodSpec) -> tuple[tuple[str, SameTypeDevicesScope], ...]:
     """Return the scopes that constrain anything: those for two devices of a type or more."""
     return tuple(
         (kind, scope)
         for kind, scope in spec.scopes
-        if scope is not DeviceScope.NODE and spec.requests.count_of(kind) > 1
+        if scope is not SameTypeDevicesScope.NODE and spec.requests.count_of(kind) > 1
     )

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from placer.counting.account import Account, Side
-from placer.state.label_index import LabelIndex, affinity_traits_of
+from placer.state.label_index import PodLabelIndex, traits_seen_by_affinity_terms
 from placer_models.affinity import AffinityTerm
 from placer_models.incremental import PersistentTuple, changed_indices
 from placer_models.relations import DomainLimit, asks_something_of_newcomers
@@ -20,7 +20,7 @@ class RunningPodIndex:
         self._accounts: PersistentTuple[Account] = PersistentTuple(())
         self._on_nodes: dict[Side, dict[int, int]] = {}
         self._affine: dict[Side, None] = {}
-        self._index: LabelIndex[Side] = LabelIndex()
+        self._index: PodLabelIndex[Side] = PodLabelIndex()
         if accounts is not None:
             self.update(accounts)
 
@@ -47,7 +47,7 @@ class RunningPodIndex:
         """Bring all up to date; accounts that are the same objects as before have not changed."""
         if len(accounts) != len(self._accounts):
             self._accounts = PersistentTuple(())
-            self._on_nodes, self._affine, self._index = {}, {}, LabelIndex()
+            self._on_nodes, self._affine, self._index = {}, {}, PodLabelIndex()
             for node, account in enumerate(accounts):
                 self._enter(node, account.tenants)
         else:
@@ -61,7 +61,7 @@ class RunningPodIndex:
             nodes = self._on_nodes.get(side)
             if nodes is None:
                 nodes = self._on_nodes[side] = {}
-                self._index.add(side, affinity_traits_of(*side))
+                self._index.add(side, traits_seen_by_affinity_terms(*side))
                 if asks_something_of_newcomers(side[0]):
                     self._affine[side] = None
             nodes[node] = count

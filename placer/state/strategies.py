@@ -3,24 +3,26 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from placer_models.alignment import fewest_cells_holding
+from placer_models.alignment import fewest_cell_count_for_one_resource
 from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet
-from placer_models.effective import effective_bind
+from placer_models.effective import pod_or_default_bind_policy
 from placer_models.pod import PodSpec
 from placer_models.policy import BindPolicy, NodeBindPolicy, NumaStrategy
 from placer_models.problem.node_state import Cell
-from placer_models.problem.numa_strategy import CellStrategy, cpu_count_beside_whole_cores
+from placer_models.problem.numa_strategy import NumaStrategyOnCells, cpu_count_beside_whole_cores
 
 
-def cell_strategy_of(node: Node, free_cpus: CpuSet, cells: Sequence[Cell]) -> CellStrategy | None:
+def numa_strategy_on_cells(
+    node: Node, free_cpus: CpuSet, cells: Sequence[Cell]
+) -> NumaStrategyOnCells | None:
     """Return the node's strategy, or None if it has none or nothing to choose from."""
     room = _allocatable(node)
     if node.effective_strategy is None or len(room) < 2:
         return None
     topology = node.machine.topology
     free = Counter(topology.cpu[cpu].numa_node for cpu in free_cpus)
-    return CellStrategy(
+    return NumaStrategyOnCells(
         strategy=node.effective_strategy,
         free=tuple(free[cell.numa_node] for cell in cells),
         points=room.total() ** 2,
@@ -33,16 +35,16 @@ def fewest_cpu_cells(spec: PodSpec, node: Node) -> int | None:
     room = _allocatable(node)
     if node.effective_strategy is None or len(room) < 2 or not want:
         return None
-    return fewest_cells_holding(list(room.values()), want)
+    return fewest_cell_count_for_one_resource(list(room.values()), want)
 
 
-def max_cpu_skew(spec: PodSpec, node: Node) -> int:
+def allowed_numa_cpu_skew(spec: PodSpec, node: Node) -> int:
     """Return by how many CPUs the pod's shares of NUMA nodes may differ and still be even.
 
     That is one, or a core where the pod or the node wants whole cores.
     """
     of_node = node.cpu_bind is NodeBindPolicy.FULL_PCPUS_ONLY
-    whole = of_node or effective_bind(spec, node) is BindPolicy.FULL_PCPUS
+    whole = of_node or pod_or_default_bind_policy(spec, node) is BindPolicy.FULL_PCPUS
     return _widest_core(node) if whole else 1
 
 

@@ -12,12 +12,12 @@ class SweepTaskHaltedError(Exception):
     """A task has no result, because the sweep was halted before it was done."""
 
 
-def never() -> bool:
+def never_halted() -> bool:
     """Return False: nobody halts."""
     return False
 
 
-_HALTED: ContextVar[Callable[[], bool]] = ContextVar("halted", default=never)
+_HALTED: ContextVar[Callable[[], bool]] = ContextVar("halted", default=never_halted)
 
 
 def stop_check_of_task() -> Callable[[], bool]:
@@ -30,13 +30,13 @@ def set_stop_for_tasks(stop: Callable[[], bool]) -> None:
     _HALTED.set(stop)
 
 
-class HaltFlag(Protocol):
+class SweepHaltFlag(Protocol):
     """A number in memory that processes share: not 0 once they are to halt."""
 
     value: int
 
 
-def init_worker_process(flag: HaltFlag) -> None:
+def init_worker_process(flag: SweepHaltFlag) -> None:
     """Begin a process that works for another: it hears of a halt, and ends with the other."""
     set_stop_for_tasks(lambda: flag.value != 0)
     parent = parent_process()

@@ -41,7 +41,7 @@ class SweepOutcome(Generic[T, R]):
     lost: bool
 
 
-def run_tasks(
+def run_sweep(
     work: Callable[[T], R],
     tasks: Sequence[T],
     workers: SweepBackend,
@@ -82,7 +82,7 @@ def sweep_results_as_completed(
     """Yield the index and the result of each task of a sweep as it is done, in any order.
 
     Args:
-        work: As in `run_tasks`.
+        work: As in `run_sweep`.
         tasks: The tasks.
         workers: Where they run; None: one after the other in this process.
         stop: Asked now and then whether the rest is left out.

@@ -11,7 +11,7 @@ from enum import Enum, auto
 from multiprocessing import get_context
 from typing import Any, Protocol
 
-from placer.sweep.halting import init_worker_process, never, set_stop_for_tasks
+from placer.sweep.halting import init_worker_process, never_halted, set_stop_for_tasks
 
 DASK = "dask:"
 _EXTRA = "pip install 'placer[dask]'"
@@ -106,7 +106,7 @@ class InProcessSweepWorker:
 
     def close(self) -> None:
         """Let tasks ask nobody any more."""
-        set_stop_for_tasks(never)
+        set_stop_for_tasks(never_halted)
 
 
 class LocalProcessSweepWorkers:

@@ -1,6 +1,6 @@
 """Worlds of an Admission: nodes of a few CPUs, workloads of known length, and rounds."""
 
-from placer.admission import Admission, AdmissionRound, Workload
+from placer.admission import AdmissionQueue, AdmissionRound, Workload
 from placer.queue.fair import FairQueue
 from placer.queue.model import US_PER_S
 from placer.scheduler import Scheduler
@@ -44,13 +44,13 @@ def work(name: str, size: int = 1, cpus: int = 1, minutes: int | None = 1) -> Wo
 
 def desk_of(
     cluster: tuple[Node, ...], weights_milli: dict[str, int], most_units: int = 64, **options: int
-) -> Admission:
+) -> AdmissionQueue:
     """Return an Admission with a group of one job for each weight."""
     queue = FairQueue(**options)
     for name, weight_milli in weights_milli.items():
         queue.add_group(f"group-{name}", weight_milli=weight_milli)
         queue.add_job(name, group=f"group-{name}")
-    return Admission(queue, Scheduler(cluster), most_units=most_units)
+    return AdmissionQueue(queue, Scheduler(cluster), most_units=most_units)
 
 
 def names(round_: AdmissionRound) -> list[str]:

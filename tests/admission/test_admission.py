@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from admission.admission_worlds import GREEDY, MINUTE, gang, names, node, pod
-from placer.admission import Admission, Workload
+from placer.admission import AdmissionQueue, Workload
 from placer.queue.fair import FairQueue
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import lone_gang
@@ -17,13 +17,13 @@ def single(name: str, cpus: int = 1) -> Workload:
     return Workload(name, (lone_gang(pod(name, cpus)),), length_us=MINUTE)
 
 
-def admission(cpus: int, most_units: int = 64, **options: int) -> Admission:
+def admission(cpus: int, most_units: int = 64, **options: int) -> AdmissionQueue:
     queue = FairQueue(**options)
     queue.add_group("team-a", weight_milli=3000)
     queue.add_group("team-b")
     queue.add_job("a", group="team-a")
     queue.add_job("b", group="team-b")
-    return Admission(queue, Scheduler([node(cpus)]), most_units=most_units)
+    return AdmissionQueue(queue, Scheduler([node(cpus)]), most_units=most_units)
 
 
 def test_flows_get_capacity_by_their_weights() -> None:

@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from admission.admission_worlds import GREEDY, MINUTE, desk_of, names, nodes, pod, work
-from placer.admission import Admission, Workload
-from placer.admission.workload import batch_of
-from placer.queue.snapshot import take_snapshot
+from placer.admission import AdmissionQueue, Workload
+from placer.admission.workload import batch_of_workloads
+from placer.queue.snapshot import take_queue_snapshot
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Decision, lone_gang
 from placer.scheduling.errors import BadPodError
@@ -51,7 +51,7 @@ def test_in_lockstep_every_node_is_used_and_shares_follow_weights(
     assert used == {"a": 64, "b": 16}
 
 
-def two_nodes_one_busy(**options: int) -> Admission:
+def two_nodes_one_busy(**options: int) -> AdmissionQueue:
     """Return a desk where one of two nodes is busy for ten minutes, and a gang waits for both."""
     desk = desk_of(nodes(1, 1), {"b": 1000, "a": 1000}, **options)
     desk.submit("a", work("busy", minutes=10), now_us=0)
@@ -123,7 +123,7 @@ def test_pods_of_others_never_end() -> None:
     What the caller has placed on the Scheduler himself is no part of what is known.
     """
     desk = desk_of(nodes(1, 1), {"a": 1000, "b": 1000})
-    desk.scheduler.place(batch_of([work("other")]), 20, options=GREEDY)
+    desk.scheduler.place(batch_of_workloads([work("other")]), 20, options=GREEDY)
     desk.submit("b", work("gang", size=2), now_us=0)
     round_ = desk.step(0, 20, GREEDY)
 
@@ -195,7 +195,7 @@ def test_a_better_place_is_not_taken_where_it_puts_off_the_gang() -> None:
     busy = desk.scheduler.placement_of(("default", "busy-0")).node
     desk.submit("b", work("gang", size=2, cpus=2), now_us=0)
     desk.submit("a", work("small", minutes=9), now_us=0)
-    alone = desk.scheduler.fork().place(batch_of([work("small")]), 20, options=spread)
+    alone = desk.scheduler.fork().place(batch_of_workloads([work("small")]), 20, options=spread)
     round_ = desk.step(0, 20, spread)
 
     assert names(round_) == ["small"]
@@ -212,12 +212,12 @@ def test_a_cluster_that_changes_meanwhile_leaves_the_queue_as_it_was(
     """
     desk = two_nodes_one_busy()
     desk.submit("a", work("short", minutes=2), now_us=0)
-    before = take_snapshot(desk.queue)
+    before = take_queue_snapshot(desk.queue)
     place = Scheduler.place
 
     def taken_by_another(self: Scheduler, *args: object, **options: object) -> Decision:
         if self is desk.scheduler:
-            place(self, batch_of([work("other", minutes=None)]), 20, options=GREEDY)
+            place(self, batch_of_workloads([work("other", minutes=None)]), 20, options=GREEDY)
         return place(self, *args, **options)
 
     with monkeypatch.context() as patch:
@@ -225,8 +225,8 @@ def test_a_cluster_that_changes_meanwhile_leaves_the_queue_as_it_was(
         round_ = desk.step(0, 20, EXACT)
 
     assert (round_.admitted, desk.running) == ((), ("busy",))
-    assert take_snapshot(desk.queue).flows == before.flows
-    assert take_snapshot(desk.queue).reserved == before.reserved
+    assert take_queue_snapshot(desk.queue).flows == before.flows
+    assert take_queue_snapshot(desk.queue).reserved == before.reserved
     desk.scheduler.release([("default", "other-0")])
     assert names(desk.step(0, 20, GREEDY)) == ["short"]
 

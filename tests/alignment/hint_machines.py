@@ -12,7 +12,7 @@ from itertools import combinations, product
 from typing import NamedTuple
 
 from alignment.hints import Hint, ProviderHints
-from placer_models.alignment import fewest_cells_holding
+from placer_models.alignment import fewest_cell_count_for_one_resource
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.device import Device
 from placer_models.placement import DeviceGrant, PodPlacement
@@ -34,7 +34,7 @@ class Stock(NamedTuple):
 
     def hints(self) -> frozenset[Hint]:
         """Return every set that is free to hold the need; preferred: of the fewest by what is."""
-        fewest = fewest_cells_holding(self.has, self.need)
+        fewest = fewest_cell_count_for_one_resource(self.has, self.need)
         homes = range(len(self.free))
         return frozenset(
             Hint(frozenset(mask), preferred=size == fewest)

@@ -12,7 +12,7 @@ from alignment.hints import Hint, Koordinator, Kubelet, Merged, ProviderHints, m
 from alignment.hints.kubelet import fitness, unpreferred
 from alignment.hints.wishes import mask_of
 from alignment.peer_rows import hints_of
-from placer_models.policy import AlignmentPolicy, Strength
+from placer_models.policy import AlignmentPolicy, RequiredOrPreferred
 
 POLICIES = [policy for policy in AlignmentPolicy if policy is not AlignmentPolicy.NONE]
 PEERS = [Kubelet(), Koordinator()]
@@ -93,7 +93,9 @@ def test_koordinators_merge_is_the_best_of_every_combination(
     numa_nodes, providers = world
     everywhere = frozenset(numa_nodes)
     some = st.frozensets(st.sampled_from(numa_nodes))
-    peer = Koordinator(data.draw(st.sampled_from(Strength)), data.draw(some), data.draw(some))
+    peer = Koordinator(
+        data.draw(st.sampled_from(RequiredOrPreferred)), data.draw(some), data.draw(some)
+    )
     lacks = any(hints == [] for provider in providers for hints in (provider or {}).values())
     assume(not lacks or policy is AlignmentPolicy.BEST_EFFORT)
     best, preferred = koordinators_choice(
@@ -253,7 +255,7 @@ def test_wherever_keeps_no_exclusivity() -> None:
     """
     A pod that may be on any NUMA node has none to itself, required or not.
     """
-    assert not Koordinator(Strength.REQUIRED).allows(None)
+    assert not Koordinator(RequiredOrPreferred.REQUIRED).allows(None)
     assert not Koordinator().allows(None)
 
 

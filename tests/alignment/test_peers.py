@@ -7,7 +7,7 @@ from alignment.hints.kubelet import aim_of, fitness, unpreferred
 from alignment.hints.wishes import mask_of, wishes_of
 from alignment.peer_rows import Row, hint_of, hints_of, name_of, numa_nodes_of, providers_of, table
 from placer_models.cpuset import parse_cpu_list
-from placer_models.policy import AlignmentPolicy, Strength
+from placer_models.policy import AlignmentPolicy, RequiredOrPreferred
 
 KUBELET_ROWS = table("kubelet")
 KOORDINATOR_ROWS = table("koordinator")
@@ -99,7 +99,7 @@ def test_exclusivity_of_numa_nodes_is_koordinators(row: Row) -> None:
     One NUMA node not beside pods that span several, several not beside pods of one.
     """
     peer = Koordinator(
-        exclusive=Strength(row["exclusive"]),
+        exclusive=RequiredOrPreferred(row["exclusive"]),
         single=parse_cpu_list(row["single"]),
         shared=parse_cpu_list(row["shared"]),
     )

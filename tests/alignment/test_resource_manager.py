@@ -13,7 +13,7 @@ from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.cpuset import CpuSet, parse_cpu_list
 from placer_models.placement import GaveUp, Infeasible, PodPlacement
 from placer_models.pod import Container, Pod, PodSpec, Resources
-from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass, Strength
+from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass, RequiredOrPreferred
 from placer_models.topology import Cpu, Hugepages, NumaNode, Topology
 from tiny_pods import lone
 
@@ -46,7 +46,7 @@ def pod_of(row: Row, policy: AlignmentPolicy) -> Pod:
     asked = Resources(1000 * need["cpus"], need.get("memory_gib", 0) * GIB, pages)
     bind = BindPolicy(need["bind"]) if "bind" in need else BindPolicy.DEFAULT
     qos = QosClass.LSR if "bind" in need else QosClass.LS
-    spec = PodSpec((Container("c", asked),), qos, bind, Strength.REQUIRED, policy)
+    spec = PodSpec((Container("c", asked),), qos, bind, RequiredOrPreferred.REQUIRED, policy)
     return Pod("p", "default", spec)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 from alignment.hints import Hint, ProviderHints
-from placer_models.alignment import fewest_cells_holding
+from placer_models.alignment import fewest_cell_count_for_one_resource
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.device import GPU, Device
 from placer_models.placement import ContainerPlacement, DeviceGrant, PodPlacement
@@ -35,7 +35,7 @@ def providers_of(has: Zones, free: Zones, need: Amounts) -> list[ProviderHints |
 
 
 def _hints(has: Zones, free: Zones, name: str, amount: int) -> list[Hint]:
-    fewest = fewest_cells_holding([zone.get(name, 0) for zone in has], amount)
+    fewest = fewest_cell_count_for_one_resource([zone.get(name, 0) for zone in has], amount)
     return [
         Hint(frozenset(mask), preferred=size == fewest)
         for size in range(1, len(free) + 1)

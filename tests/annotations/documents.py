@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from hypothesis import strategies as st
 
 from answers import expect
-from placer_models.annotations.device_allocated import read_device_allocated
-from placer_models.annotations.device_hint import read_device_hints
+from placer_models.annotations.device_allocated import read_device_allocated_annotation
+from placer_models.annotations.device_hint import read_device_hints_annotation
 from placer_models.annotations.names import (
     CPU_MANAGER_POLICY,
     CPU_SHARED_POOLS,
@@ -19,23 +19,23 @@ from placer_models.annotations.names import (
     RESOURCE_STATUS,
 )
 from placer_models.annotations.node_topology import (
-    read_cpu_manager_policy,
-    read_cpu_shared_pools,
-    read_cpu_topology,
-    read_pod_cpu_allocs,
+    read_cpu_manager_policy_annotation,
+    read_cpu_shared_pools_annotation,
+    read_cpu_topology_annotation,
+    read_pod_cpu_allocs_annotation,
 )
-from placer_models.annotations.resource_spec import read_resource_spec
-from placer_models.annotations.resource_status import read_resource_status
+from placer_models.annotations.resource_spec import read_resource_spec_annotation
+from placer_models.annotations.resource_status import read_resource_status_annotation
 
 READERS: Mapping[str, Callable[[str], object]] = {
-    RESOURCE_SPEC: read_resource_spec,
-    RESOURCE_STATUS: read_resource_status,
-    DEVICE_ALLOCATED: read_device_allocated,
-    DEVICE_ALLOCATE_HINT: read_device_hints,
-    CPU_TOPOLOGY: read_cpu_topology,
-    CPU_MANAGER_POLICY: read_cpu_manager_policy,
-    POD_CPU_ALLOCS: read_pod_cpu_allocs,
-    CPU_SHARED_POOLS: read_cpu_shared_pools,
+    RESOURCE_SPEC: read_resource_spec_annotation,
+    RESOURCE_STATUS: read_resource_status_annotation,
+    DEVICE_ALLOCATED: read_device_allocated_annotation,
+    DEVICE_ALLOCATE_HINT: read_device_hints_annotation,
+    CPU_TOPOLOGY: read_cpu_topology_annotation,
+    CPU_MANAGER_POLICY: read_cpu_manager_policy_annotation,
+    POD_CPU_ALLOCS: read_pod_cpu_allocs_annotation,
+    CPU_SHARED_POOLS: read_cpu_shared_pools_annotation,
 }
 
 GOOD: Mapping[str, object] = {

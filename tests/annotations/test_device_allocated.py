@@ -12,8 +12,8 @@ from placer_models.annotations.device_allocated import (
     DeviceAllocatedEntry,
     device_allocations_of_placement,
     grants_of_allocations,
-    read_device_allocated,
-    write_device_allocated,
+    read_device_allocated_annotation,
+    write_device_allocated_annotation,
 )
 from placer_models.annotations.json_parts import AnnotationError
 from placer_models.capacity import DeviceQuantity
@@ -67,7 +67,7 @@ def test_what_is_written_is_read_again(allocations: list[DeviceAllocatedEntry]) 
     """
     Nothing is lost on the way out and in; devices stand in order.
     """
-    read = read_device_allocated(write_device_allocated(allocations))
+    read = read_device_allocated_annotation(write_device_allocated_annotation(allocations))
 
     assert set(read) == set(allocations)
     assert [(held.type, held.minor) for held in read] == sorted(
@@ -83,7 +83,7 @@ def test_whole_devices_are_written_as_koordinator_does() -> None:
     node = Node("a", replace(NODE.machine, devices=tuple(gpus)))
     rdma = next(device for device in gpus if device.type != "gpu")
 
-    text = write_device_allocated(
+    text = write_device_allocated_annotation(
         device_allocations_of_placement(
             placed(DeviceGrant("gpu", 0), DeviceGrant(rdma.type, 0, "mine")), node
         )
@@ -104,9 +104,9 @@ def test_a_placement_comes_back_from_its_annotation() -> None:
     """
     grants = (DeviceGrant("gpu", 1, "GPU-1"), DeviceGrant("gpu", 3, "GPU-3"))
 
-    text = write_device_allocated(device_allocations_of_placement(placed(*grants), NODE))
+    text = write_device_allocated_annotation(device_allocations_of_placement(placed(*grants), NODE))
 
-    assert grants_of_allocations(read_device_allocated(text)) == grants
+    assert grants_of_allocations(read_device_allocated_annotation(text)) == grants
 
 
 def test_a_device_of_any_type_is_counted_under_its_name() -> None:
@@ -116,12 +116,14 @@ def test_a_device_of_any_type_is_counted_under_its_name() -> None:
     node = Node("a", load_machine("xeon-4108-2s-8ve"))
     kind = node.machine.devices[0].type
 
-    text = write_device_allocated(
+    text = write_device_allocated_annotation(
         device_allocations_of_placement(placed(DeviceGrant(kind, 0)), node)
     )
 
     assert json.loads(text)[kind][0]["resources"] == {kind: "1"}
-    assert [grant.type for grant in grants_of_allocations(read_device_allocated(text))] == [kind]
+    assert [
+        grant.type for grant in grants_of_allocations(read_device_allocated_annotation(text))
+    ] == [kind]
 
 
 def test_resources_stand_in_the_order_of_their_names() -> None:
@@ -136,7 +138,7 @@ def test_resources_stand_in_the_order_of_their_names() -> None:
         ),
     )
 
-    resources = json.loads(write_device_allocated([held]))["gpu"][0]["resources"]
+    resources = json.loads(write_device_allocated_annotation([held]))["gpu"][0]["resources"]
 
     assert list(resources) == ["koordinator.sh/gpu-memory-ratio", "x/a", "x/b"]
 
@@ -160,7 +162,7 @@ def test_the_names_of_the_proposal_are_read() -> None:
         }
     )
 
-    assert read_device_allocated(text) == (
+    assert read_device_allocated_annotation(text) == (
         DeviceAllocatedEntry("gpu", 1, DeviceShare(50, 8 * GIB, 50)),
     )
 
@@ -171,10 +173,10 @@ def test_virtual_functions_are_read_without_what_is_0() -> None:
     """
     text = '{"rdma":[{"minor":1,"resources":null,"extension":{"vfs":[{"busID":"0000:09:00.2"}]}}]}'
 
-    (held,) = read_device_allocated(text)
+    (held,) = read_device_allocated_annotation(text)
 
     assert held.virtual_functions == (VirtualFunction(0, "0000:09:00.2"),)
-    assert '"vfs":[{"busID":"0000:09:00.2"}]' in write_device_allocated([held])
+    assert '"vfs":[{"busID":"0000:09:00.2"}]' in write_device_allocated_annotation([held])
 
 
 @pytest.mark.parametrize("resources", [{}, {"resources": {}}, {"amounts": {"x/a": 1}}])
@@ -185,7 +187,7 @@ def test_a_device_of_which_no_resources_are_named_is_held_whole(resources: objec
     assert isinstance(resources, dict)
     text = text_of({"gpu": [{"minor": 0, **resources}]})
 
-    assert grants_of_allocations(read_device_allocated(text)) == (DeviceGrant("gpu", 0),)
+    assert grants_of_allocations(read_device_allocated_annotation(text)) == (DeviceGrant("gpu", 0),)
 
 
 def test_nics_without_minors_are_told_apart_by_their_ids() -> None:
@@ -194,7 +196,7 @@ def test_nics_without_minors_are_told_apart_by_their_ids() -> None:
     """
     text = text_of({"rdma": [{"minor": 0, "id": "b"}, {"minor": 0, "id": "a"}]})
 
-    assert [held.id for held in read_device_allocated(text)] == ["a", "b"]
+    assert [held.id for held in read_device_allocated_annotation(text)] == ["a", "b"]
 
 
 def test_a_share_of_a_device_is_a_grant() -> None:
@@ -283,7 +285,7 @@ def test_a_damaged_document_is_refused_at_its_place(document: object, words: str
     The JSON path, the value, and what is expected.
     """
     with pytest.raises(AnnotationError) as caught:
-        read_device_allocated(text_of(document))
+        read_device_allocated_annotation(text_of(document))
 
     assert words in str(caught.value)
 
@@ -307,5 +309,8 @@ def test_virtual_functions_of_shares_are_written_and_read_back() -> None:
 
     assert allocations[0].virtual_functions == (VirtualFunction(2, "0000:1f:00.2"),)
     assert (
-        grants_of_allocations(read_device_allocated(write_device_allocated(allocations))) == grants
+        grants_of_allocations(
+            read_device_allocated_annotation(write_device_allocated_annotation(allocations))
+        )
+        == grants
     )

@@ -2,22 +2,22 @@
 
 import pytest
 
-from placer_models.annotations.cpus import SharedPool
+from placer_models.annotations.cpus import AnnotatedSharedPool
 from placer_models.annotations.json_parts import AnnotationError
 from placer_models.annotations.node_topology import (
-    CpuManagerPolicy,
+    CpuManagerPolicyAnnotation,
+    NodeTopologyAnnotationCpu,
     PodCpuAlloc,
-    ReportedCpu,
-    read_cpu_manager_policy,
-    read_cpu_shared_pools,
-    read_cpu_topology,
-    read_pod_cpu_allocs,
+    read_cpu_manager_policy_annotation,
+    read_cpu_shared_pools_annotation,
+    read_cpu_topology_annotation,
+    read_pod_cpu_allocs_annotation,
     shared_pools_of,
     topology_to_reported_cpus,
-    write_cpu_manager_policy,
-    write_cpu_shared_pools,
-    write_cpu_topology,
-    write_pod_cpu_allocs,
+    write_cpu_manager_policy_annotation,
+    write_cpu_shared_pools_annotation,
+    write_cpu_topology_annotation,
+    write_pod_cpu_allocs_annotation,
 )
 from placer_models.cpuset import parse_cpu_list
 from placer_models.machines.catalogue import catalogue_machine_names, load_machine
@@ -31,7 +31,7 @@ def test_the_cpus_of_a_machine_are_written_and_read_back(name: str) -> None:
     topology = load_machine(name).topology
     cpus = topology_to_reported_cpus(topology)
 
-    assert read_cpu_topology(write_cpu_topology(cpus)) == cpus
+    assert read_cpu_topology_annotation(write_cpu_topology_annotation(cpus)) == cpus
     assert {cpu.id for cpu in cpus} == topology.online
     assert len({(cpu.package, cpu.core) for cpu in cpus}) == len(topology.cores)
 
@@ -40,7 +40,7 @@ def test_a_cpu_is_spelt_as_koordinator_does() -> None:
     """
     Its package is a socket, its NUMA node a node.
     """
-    assert write_cpu_topology([ReportedCpu(5, 2, 1, 3)]) == (
+    assert write_cpu_topology_annotation([NodeTopologyAnnotationCpu(5, 2, 1, 3)]) == (
         '{"detail":[{"id":5,"core":2,"socket":1,"node":3}]}'
     )
 
@@ -57,22 +57,26 @@ def test_pools_are_told_apart_by_package_and_numa_node() -> None:
         (1, 1, False),
     ]
     assert frozenset().union(*(pool.cpuset for pool in pools)) == topology.online - {0, 20}
-    assert read_cpu_shared_pools(write_cpu_shared_pools(pools)) == pools
-    assert read_cpu_shared_pools('[{"cpuset":"0-3"}]') == (SharedPool(0, 0, frozenset(range(4))),)
+    assert read_cpu_shared_pools_annotation(write_cpu_shared_pools_annotation(pools)) == pools
+    assert read_cpu_shared_pools_annotation('[{"cpuset":"0-3"}]') == (
+        AnnotatedSharedPool(0, 0, frozenset(range(4))),
+    )
 
 
 def test_a_policy_is_written_and_read_back() -> None:
     """
     With options and reserved CPUs, or without either.
     """
-    policy = CpuManagerPolicy("static", (("full-pcpus-only", "true"),), frozenset({0, 8}))
-    written = write_cpu_manager_policy(policy)
+    policy = CpuManagerPolicyAnnotation("static", (("full-pcpus-only", "true"),), frozenset({0, 8}))
+    written = write_cpu_manager_policy_annotation(policy)
 
     assert written == (
         '{"policy":"static","options":{"full-pcpus-only":"true"},"reservedCPUs":"0,8"}'
     )
-    assert read_cpu_manager_policy(written) == policy
-    assert read_cpu_manager_policy('{"policy":"none"}') == CpuManagerPolicy("none")
+    assert read_cpu_manager_policy_annotation(written) == policy
+    assert read_cpu_manager_policy_annotation('{"policy":"none"}') == CpuManagerPolicyAnnotation(
+        "none"
+    )
 
 
 def test_pods_of_the_kubelet_are_written_and_read_back() -> None:
@@ -81,11 +85,11 @@ def test_pods_of_the_kubelet_are_written_and_read_back() -> None:
     """
     alloc = PodCpuAlloc("default", "a", "u", frozenset({4, 5}), managed_by_kubelet=True)
 
-    assert read_pod_cpu_allocs(write_pod_cpu_allocs([alloc])) == (alloc,)
+    assert read_pod_cpu_allocs_annotation(write_pod_cpu_allocs_annotation([alloc])) == (alloc,)
     proposal = (
         '[{"namespace":"default","name":"a","uid":"u","cpu":"4-5","managedByKubelet":"true"}]'
     )
-    assert read_pod_cpu_allocs(proposal) == (alloc,)
+    assert read_pod_cpu_allocs_annotation(proposal) == (alloc,)
 
 
 @pytest.mark.parametrize(
@@ -104,6 +108,6 @@ def test_contradictions_are_refused(text: str, words: str) -> None:
     With their place.
     """
     with pytest.raises(AnnotationError) as caught:
-        read_cpu_topology(text)
+        read_cpu_topology_annotation(text)
 
     assert words in str(caught.value)

@@ -7,10 +7,10 @@ from placer_models.annotations.json_parts import AnnotationError
 from placer_models.annotations.resource_spec import (
     CpuBindPolicy,
     CpuExclusivePolicy,
-    ResourceSpec,
-    read_resource_spec,
+    ResourceSpecAnnotation,
+    read_resource_spec_annotation,
 )
-from placer_models.policy import Strength
+from placer_models.policy import RequiredOrPreferred
 
 
 def test_each_policy_has_its_word() -> None:
@@ -26,7 +26,7 @@ def test_each_policy_has_its_word() -> None:
         }
     )
 
-    assert read_resource_spec(text) == ResourceSpec(
+    assert read_resource_spec_annotation(text) == ResourceSpecAnnotation(
         required_bind=CpuBindPolicy.FULL_PCPUS,
         preferred_bind=CpuBindPolicy.SPREAD_BY_PCPUS,
         required_exclusive=CpuExclusivePolicy.NUMA_NODE_LEVEL,
@@ -37,26 +37,29 @@ def test_each_policy_has_its_word() -> None:
 @pytest.mark.parametrize(
     ("document", "bind"),
     [
-        ({}, (CpuBindPolicy.DEFAULT, Strength.PREFERRED)),
-        ({"preferredCPUBindPolicy": ""}, (CpuBindPolicy.DEFAULT, Strength.PREFERRED)),
-        ({"preferredCPUBindPolicy": "Default"}, (CpuBindPolicy.DEFAULT, Strength.PREFERRED)),
+        ({}, (CpuBindPolicy.DEFAULT, RequiredOrPreferred.PREFERRED)),
+        ({"preferredCPUBindPolicy": ""}, (CpuBindPolicy.DEFAULT, RequiredOrPreferred.PREFERRED)),
+        (
+            {"preferredCPUBindPolicy": "Default"},
+            (CpuBindPolicy.DEFAULT, RequiredOrPreferred.PREFERRED),
+        ),
         (
             {"preferredCPUBindPolicy": "SpreadByPCPUs", "requiredCPUBindPolicy": ""},
-            (CpuBindPolicy.SPREAD_BY_PCPUS, Strength.PREFERRED),
+            (CpuBindPolicy.SPREAD_BY_PCPUS, RequiredOrPreferred.PREFERRED),
         ),
         (
             {"preferredCPUBindPolicy": "SpreadByPCPUs", "requiredCPUBindPolicy": "FullPCPUs"},
-            (CpuBindPolicy.FULL_PCPUS, Strength.REQUIRED),
+            (CpuBindPolicy.FULL_PCPUS, RequiredOrPreferred.REQUIRED),
         ),
     ],
 )
 def test_a_required_bind_policy_goes_before_a_preferred_one(
-    document: dict[str, str], bind: tuple[CpuBindPolicy, Strength]
+    document: dict[str, str], bind: tuple[CpuBindPolicy, RequiredOrPreferred]
 ) -> None:
     """
     And where neither says anything, Default is preferred.
     """
-    assert read_resource_spec(text_of(document)).bind == bind
+    assert read_resource_spec_annotation(text_of(document)).bind == bind
 
 
 @pytest.mark.parametrize(
@@ -84,6 +87,6 @@ def test_a_wish_that_is_not_understood_is_refused(text: str, words: str) -> None
     A misspelt policy or field is never passed over.
     """
     with pytest.raises(AnnotationError) as caught:
-        read_resource_spec(text)
+        read_resource_spec_annotation(text)
 
     assert words in str(caught.value)

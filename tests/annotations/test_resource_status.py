@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from annotations.documents import text_of
 from placer_models.annotations.json_parts import AnnotationError
 from placer_models.annotations.resource_status import (
-    NumaShare,
+    AnnotatedSharedPool,
     ResourceStatusAnnotation,
-    SharedPool,
-    read_resource_status,
+    ResourceStatusNumaNode,
+    read_resource_status_annotation,
     resource_status_of_placement,
-    write_resource_status,
+    write_resource_status_annotation,
 )
 from placer_models.cluster import Node
 from placer_models.machines.catalogue import load_machine
@@ -34,7 +34,7 @@ STATUSES = st.builds(
     cpuset=st.frozensets(st.integers(0, 300)),
     numa=st.lists(
         st.builds(
-            NumaShare,
+            ResourceStatusNumaNode,
             node=st.integers(0, 63),
             cpu_milli=st.integers(0, 10**6),
             memory_bytes=st.integers(0, 2**45),
@@ -52,7 +52,7 @@ STATUSES = st.builds(
     ).map(lambda numa: tuple(sorted(numa, key=lambda share: share.node))),
     shared_pools=st.lists(
         st.builds(
-            SharedPool,
+            AnnotatedSharedPool,
             package=st.integers(0, 3),
             node=st.integers(0, 63),
             cpuset=st.frozensets(st.integers(0, 300), max_size=3),
@@ -78,7 +78,7 @@ def test_what_is_written_is_read_again(status: ResourceStatusAnnotation) -> None
     """
     Nothing is lost on the way out and in.
     """
-    assert read_resource_status(write_resource_status(status)) == status
+    assert read_resource_status_annotation(write_resource_status_annotation(status)) == status
 
 
 def test_a_pod_that_owns_cpus_says_which_and_where() -> None:
@@ -87,7 +87,9 @@ def test_a_pod_that_owns_cpus_says_which_and_where() -> None:
     """
     pod = replace(placed({30, 31, 32, 33}, ((1, 8 * GIB),)), hugepages=((1, 2**21, 3),))
 
-    text = write_resource_status(resource_status_of_placement(pod, asked(QosClass.LSR), NODE))
+    text = write_resource_status_annotation(
+        resource_status_of_placement(pod, asked(QosClass.LSR), NODE)
+    )
 
     assert json.loads(text) == {
         "cpuset": "30-33",
@@ -107,7 +109,10 @@ def test_a_pod_that_floats_names_no_numa_node(qos: QosClass, policy: AlignmentPo
     pod = placed(set(range(64)), memory_bytes=((1, GIB),))
     node = replace(NODE, alignment=policy)
 
-    assert write_resource_status(resource_status_of_placement(pod, asked(qos), node)) == "{}"
+    assert (
+        write_resource_status_annotation(resource_status_of_placement(pod, asked(qos), node))
+        == "{}"
+    )
 
 
 @pytest.mark.parametrize("qos", [QosClass.LS, QosClass.BE])
@@ -120,7 +125,7 @@ def test_a_bound_pod_names_its_numa_nodes_twice(qos: QosClass) -> None:
     )
     node = replace(NODE, alignment=AlignmentPolicy.RESTRICTED)
 
-    text = write_resource_status(resource_status_of_placement(pod, asked(qos), node))
+    text = write_resource_status_annotation(resource_status_of_placement(pod, asked(qos), node))
 
     assert json.loads(text) == {
         "numaNodeResources": [
@@ -141,8 +146,8 @@ def test_a_pod_that_says_nothing_is_bound_by_its_cpuset() -> None:
         placed(set(range(32, 64))), asked(QosClass.LS, milli=3500), node
     )
 
-    assert status.numa == (NumaShare(1, cpu_milli=3500),)
-    assert status.shared_pools == (SharedPool(1, 1),)
+    assert status.numa == (ResourceStatusNumaNode(1, cpu_milli=3500),)
+    assert status.shared_pools == (AnnotatedSharedPool(1, 1),)
 
 
 def test_a_constrained_pod_names_the_numa_nodes_of_its_pool_alone() -> None:
@@ -153,7 +158,9 @@ def test_a_constrained_pod_names_the_numa_nodes_of_its_pool_alone() -> None:
     spec = PodSpec((container,), constrained_burst=True)
     pod = placed(set(range(32)), memory_bytes=((1, GIB),))
 
-    assert json.loads(write_resource_status(resource_status_of_placement(pod, spec, NODE))) == {
+    assert json.loads(
+        write_resource_status_annotation(resource_status_of_placement(pod, spec, NODE))
+    ) == {
         "numaNodeResources": [{"node": 0, "resources": {"cpu": "1500m"}}],
         "cpuSharedPools": [{"socket": 0, "node": 0}],
     }
@@ -192,9 +199,9 @@ def test_the_shared_pools_of_the_proposal_are_read() -> None:
     """
     text = text_of({"cpuSharedPools": [{"node": 1, "socket": 1, "cpuset": "26-51"}, {}]})
 
-    assert read_resource_status(text).shared_pools == (
-        SharedPool(0, 0),
-        SharedPool(1, 1, frozenset(range(26, 52))),
+    assert read_resource_status_annotation(text).shared_pools == (
+        AnnotatedSharedPool(0, 0),
+        AnnotatedSharedPool(1, 1, frozenset(range(26, 52))),
     )
 
 
@@ -204,7 +211,9 @@ def test_fields_of_later_versions_are_passed_over() -> None:
     """
     text = text_of({"CPUSet": "0-3", "news": [1], "numaNodeResources": None})
 
-    assert read_resource_status(text) == ResourceStatusAnnotation(cpuset=frozenset(range(4)))
+    assert read_resource_status_annotation(text) == ResourceStatusAnnotation(
+        cpuset=frozenset(range(4))
+    )
 
 
 @pytest.mark.parametrize(
@@ -256,6 +265,6 @@ def test_a_damaged_status_is_refused_at_its_place(document: object, words: str) 
     The JSON path, the value, and what is expected.
     """
     with pytest.raises(AnnotationError) as caught:
-        read_resource_status(text_of(document))
+        read_resource_status_annotation(text_of(document))
 
     assert words in str(caught.value)

@@ -6,15 +6,15 @@ import pytest
 
 from commands import Placer
 from placer.node.agent import run
-from placer.node.mounts import MountError
+from placer.node.mounts import CgroupMountError
 from placer_cli.app import main
-from placer_cli.exits import Exit
+from placer_cli.exits import ExitCode
 
 
 @pytest.fixture
 def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Options that name folders; cgroups are not looked for."""
-    monkeypatch.setattr(run, "kernel_cgroup_files", lambda: None)
+    monkeypatch.setattr(run, "kernel_cgroup_filesystem", lambda: None)
     (tmp_path / "documents").mkdir(mode=0o700)
     return ["--documents", str(tmp_path / "documents"), "--state", str(tmp_path / "state")]
 
@@ -37,7 +37,7 @@ def test_wrong_usage_ends_with_two(
     """
     Before anything is opened or written.
     """
-    printed = placer("agent", *folders, option, value, code=Exit.BAD_INPUT)
+    printed = placer("agent", *folders, option, value, code=ExitCode.BAD_INPUT)
     assert why in " ".join(printed.err.split())
     assert not Path(folders[3]).exists()
 
@@ -50,7 +50,7 @@ def test_a_folder_that_others_may_use_is_refused_with_four(
     """
     Path(folders[1]).chmod(0o755)
 
-    printed = placer("agent", *folders, "--listen", "", code=Exit.REFUSED)
+    printed = placer("agent", *folders, "--listen", "", code=ExitCode.REFUSED)
     assert "placer: others may use" in printed.err
 
 
@@ -62,11 +62,11 @@ def test_a_machine_without_cgroups_is_refused_with_four(
     """
 
     def none() -> None:
-        raise MountError("no cgroup file system with the cpuset controller is mounted")
+        raise CgroupMountError("no cgroup file system with the cpuset controller is mounted")
 
-    monkeypatch.setattr(run, "kernel_cgroup_files", none)
+    monkeypatch.setattr(run, "kernel_cgroup_filesystem", none)
 
-    assert "no cgroup file system" in placer("agent", *folders, code=Exit.REFUSED).err
+    assert "no cgroup file system" in placer("agent", *folders, code=ExitCode.REFUSED).err
 
 
 @pytest.mark.parametrize(
@@ -81,8 +81,8 @@ def test_the_kubelet_is_looked_for_where_it_is(
     seen = []
     monkeypatch.setattr(run, "run_agent", lambda options: seen.append(options.kubelet_root) or ())
 
-    assert main(["agent", *folders, *named]) == Exit.DONE
-    assert main(["agent", *folders, "--kubelet-root", "/nowhere/kubelet"]) == Exit.REFUSED
+    assert main(["agent", *folders, *named]) == ExitCode.DONE
+    assert main(["agent", *folders, "--kubelet-root", "/nowhere/kubelet"]) == ExitCode.REFUSED
     assert seen == [asked]
 
 
@@ -95,4 +95,4 @@ def test_an_agent_that_is_stopped_while_it_only_observes_ends_with_four(
     """
     monkeypatch.setattr(run, "run_agent", lambda _: refused)
 
-    assert main(["agent", *folders]) == (Exit.REFUSED if refused else Exit.DONE)
+    assert main(["agent", *folders]) == (ExitCode.REFUSED if refused else ExitCode.DONE)

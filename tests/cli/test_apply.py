@@ -11,11 +11,11 @@ import pytest
 from cli_samples import written
 from commands import Placer
 from node.fake_cgroupfs import FakeV2
-from placer.node.cgroups import Cgroups
-from placer.node.host import HostMachine
-from placer.node.locks import locked_root
+from placer.node.cgroups import CgroupReader
+from placer.node.host import HostFactsForApply
+from placer.node.locks import locked_cgroup_root
 from placer_cli.app import main
-from placer_cli.exits import Exit
+from placer_cli.exits import ExitCode
 
 MACHINE = """\
 machines:
@@ -52,10 +52,10 @@ def files(tmp_path: Path) -> list[str]:
 def kernel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeV2:
     """A machine of 8 CPUs in place of this one."""
     found = FakeV2()
-    monkeypatch.setattr("placer.node.mounts.kernel_cgroup_files", lambda: found)
+    monkeypatch.setattr("placer.node.mounts.kernel_cgroup_filesystem", lambda: found)
     monkeypatch.setattr("placer.node.locks.RUN", tmp_path / "run")
-    host = HostMachine(socket.gethostname(), frozenset(range(8)))
-    monkeypatch.setattr("placer.node.host.read_host", lambda **options: host)
+    host = HostFactsForApply(socket.gethostname(), frozenset(range(8)))
+    monkeypatch.setattr("placer.node.host.read_host_facts", lambda **options: host)
     return found
 
 
@@ -106,7 +106,7 @@ def test_the_documents_of_all_nodes_are_written(
     assert "pods" not in json.loads((folder / "n1.json").read_text())
     placer(*arguments, "--generation", "9")
     assert generations() == {"n0.json": 9, "n1.json": 9}
-    placer(*arguments, "--dry-run", code=Exit.BAD_INPUT)
+    placer(*arguments, "--dry-run", code=ExitCode.BAD_INPUT)
 
 
 def test_no_document_is_written_where_one_cannot_be(
@@ -118,11 +118,11 @@ def test_no_document_is_written_where_one_cannot_be(
     Path(files[1]).write_text(PLACEMENT.replace("cpuset: 0-1", "cpuset: 0-2"))
     folder = tmp_path / "documents"
 
-    complaint = placer("apply", *files, "--documents", str(folder), code=Exit.BAD_INPUT).err
+    complaint = placer("apply", *files, "--documents", str(folder), code=ExitCode.BAD_INPUT).err
     assert "node 'n0': pod 'db'" in complaint
     assert complaint.count("\n") == 1
     assert not folder.exists()
-    printed = placer("apply", files[0], "--documents", str(folder), code=Exit.BAD_INPUT)
+    printed = placer("apply", files[0], "--documents", str(folder), code=ExitCode.BAD_INPUT)
     assert "expected the files of an instance, and what solve wrote" in printed.err
 
 
@@ -143,7 +143,7 @@ def test_a_plan_for_another_node_needs_no_journal(
 
     code = main(["apply", *files, "--node", "n0", "--dry-run", "--state", str(state)])
 
-    assert code == Exit.DONE, capsys.readouterr().err
+    assert code == ExitCode.DONE, capsys.readouterr().err
 
 
 def test_a_document_for_another_node_is_bad_input(
@@ -152,7 +152,7 @@ def test_a_document_for_another_node_is_bad_input(
     """
     Without --here nothing is written on a machine of another name.
     """
-    printed = placer("apply", *files, "--node", "n0", code=Exit.BAD_INPUT)
+    printed = placer("apply", *files, "--node", "n0", code=ExitCode.BAD_INPUT)
 
     assert "is for node 'n0', and this machine is" in printed.err
     assert not kernel.exists("placer")
@@ -183,7 +183,7 @@ def test_a_node_that_refuses_ends_with_four(
     kernel.set_user(1000)
 
     command = ["apply", *files, "--node", "n0", "--here", "--state", str(tmp_path / "state")]
-    printed = placer(*command, code=Exit.REFUSED)
+    printed = placer(*command, code=ExitCode.REFUSED)
 
     assert "placer: no right to write placer (Permission denied)" in printed.err
 
@@ -195,12 +195,12 @@ def test_a_root_with_which_another_placer_works_is_left_alone(
     Also when the folders of their states are two.
     """
     command = ["apply", *files, "--node", "n0", "--here", "--state", str(tmp_path / "state")]
-    with locked_root(Cgroups(kernel), "placer", tmp_path / "other"):
-        assert main(command) == Exit.REFUSED
+    with locked_cgroup_root(CgroupReader(kernel), "placer", tmp_path / "other"):
+        assert main(command) == ExitCode.REFUSED
 
     assert "placer: another Placer works with the cgroups below /placer" in capsys.readouterr().err
     assert not kernel.exists("placer")
-    assert main(command) == Exit.DONE
+    assert main(command) == ExitCode.DONE
 
 
 def test_an_undo_that_fails_ends_with_four_until_somebody_looked(
@@ -224,10 +224,10 @@ def test_an_undo_that_fails_ends_with_four_until_somebody_looked(
 
         broken.setattr(kernel, "write", fails)
         broken.setattr(kernel, "remove_directory", fails)
-        assert "only observes this node from now on" in placer(*command, code=Exit.REFUSED).err
+        assert "only observes this node from now on" in placer(*command, code=ExitCode.REFUSED).err
 
     for more in ([], ["--dry-run"]):
-        printed = placer(*command, *more, code=Exit.REFUSED)
+        printed = placer(*command, *more, code=ExitCode.REFUSED)
         assert "placer: Placer only observes this node: " in printed.err
     (tmp_path / "state" / "observe-only").unlink()
     placer(*command)
@@ -243,11 +243,11 @@ def test_a_rival_ends_with_four(
     """
     Beside the kubelet's static policy Placer only observes.
     """
-    host = HostMachine("n0", frozenset(range(8)), static_policy=True)
-    monkeypatch.setattr("placer.node.host.read_host", lambda **options: host)
+    host = HostFactsForApply("n0", frozenset(range(8)), static_policy=True)
+    monkeypatch.setattr("placer.node.host.read_host_facts", lambda **options: host)
 
     command = ["apply", *files, "--node", "n0", "--here", "--state", str(tmp_path / "state")]
-    out = placer(*command, code=Exit.REFUSED).flat
+    out = placer(*command, code=ExitCode.REFUSED).flat
 
     assert out.startswith("Node n0, generation 1: nothing is written.")
     assert "the kubelet's static CPU policy gives CPUs out on this node" in out
@@ -267,9 +267,9 @@ def test_the_document_of_a_node_is_written_and_applied(
     placer("apply", document, *state)
     assert kernel.read("placer/db@default/main@db/cpuset.cpus") == "0-1"
 
-    printed = placer("apply", document, "--node", "n1", *state, code=Exit.BAD_INPUT)
+    printed = placer("apply", document, "--node", "n1", *state, code=ExitCode.BAD_INPUT)
     assert "is for node 'n0', not for 'n1'" in printed.err
-    printed = placer("apply", *files, "--node", "n7", *state, code=Exit.BAD_INPUT)
+    printed = placer("apply", *files, "--node", "n7", *state, code=ExitCode.BAD_INPUT)
     assert "no node 'n7' is given; there are 'n0', 'n1'" in printed.err
 
 
@@ -287,10 +287,10 @@ def test_a_bundle_is_edited(files: list[str], tmp_path: Path, placer: Placer) ->
     assert tree["linux"]["cgroupsPath"] == "/placer/db@default/main@db"
     assert tree["process"]["env"][0] == "A=1"
 
-    printed = placer(*command, f"bd/main={tmp_path}", code=Exit.BAD_INPUT)
+    printed = placer(*command, f"bd/main={tmp_path}", code=ExitCode.BAD_INPUT)
     assert "no container 'bd/main'; it has db/main, web/main" in printed.err
     config.write_text("[]")
-    printed = placer(*command, f"db/main={tmp_path}", code=Exit.BAD_INPUT)
+    printed = placer(*command, f"db/main={tmp_path}", code=ExitCode.BAD_INPUT)
     assert "is no config.json of an OCI bundle" in printed.err
 
 
@@ -300,7 +300,7 @@ def test_files_for_runtimes_are_written(files: list[str], tmp_path: Path) -> Non
     """
     folder = tmp_path / "a" / "b"
 
-    assert main(["apply", *files, "--node", "n0", "--render", str(folder)]) == Exit.DONE
+    assert main(["apply", *files, "--node", "n0", "--render", str(folder)]) == ExitCode.DONE
 
     assert "OMP_NUM_THREADS=2\n" in (folder / "db@default/main/environment").read_text()
     assert (folder / "cdi/placer.json").is_file()
@@ -320,14 +320,16 @@ def test_a_highest_generation_has_no_next_one(
     )
 
     for command in ([], ["--dry-run"], ["--generation", str(last)]):
-        complaint = placer("apply", *files, *state, *command, code=Exit.BAD_INPUT).err
+        complaint = placer("apply", *files, *state, *command, code=ExitCode.BAD_INPUT).err
         assert (
             f"{last} is the highest generation there is, and no document can follow it" in complaint
         )
         assert f"stop the agent, remove {tmp_path / 'state' / 'applied.json'}" in complaint
         assert "Traceback" not in complaint
     assert kernel.read("placer/db@default/main@db/cpuset.cpus") == "0-1"
-    printed = placer("apply", *files, *state, "--generation", str(last + 1), code=Exit.BAD_INPUT)
+    printed = placer(
+        "apply", *files, *state, "--generation", str(last + 1), code=ExitCode.BAD_INPUT
+    )
     assert f"it must be {last:,} or less" in printed.err
 
     (tmp_path / "state" / "applied.json").unlink()
@@ -347,7 +349,7 @@ def test_a_folder_of_documents_at_the_highest_generation_is_left_alone(
     before = {path: path.read_text() for path in folder.iterdir()}
     Path(files[1]).write_text(PLACEMENT.replace("- {name: web, node: n0, cpuset: 2-7}\n", ""))
 
-    assert "is the highest generation there is" in placer(*arguments, code=Exit.BAD_INPUT).err
+    assert "is the highest generation there is" in placer(*arguments, code=ExitCode.BAD_INPUT).err
     assert {path: path.read_text() for path in folder.iterdir()} == before
 
 
@@ -362,19 +364,19 @@ def test_what_others_may_write_is_not_applied(
     A document, an instance or a placement; to look at the plan of one is no harm.
     """
     alone = str(tmp_path / "n0.json")
-    assert main(["apply", *files, "--node", "n0", "--document", alone]) == Exit.DONE
+    assert main(["apply", *files, "--node", "n0", "--document", alone]) == ExitCode.DONE
     state = ["--here", "--state", str(tmp_path / "state"), "--node", "n0"]
     for given, opened in (([alone], alone), (files, files[0]), (files, files[1])):
         Path(opened).chmod(0o666)
         capsys.readouterr()
 
-        printed = placer("apply", *given, *state, code=Exit.BAD_INPUT)
+        printed = placer("apply", *given, *state, code=ExitCode.BAD_INPUT)
         assert printed.err == (
             f"placer: {opened}: every user of this machine may write it; 'chmod o-w {opened}', and "
             "look at what it says\n"
         )
         assert not kernel.exists("placer")
-        assert main(["apply", *given, *state, "--dry-run"]) == Exit.DONE
+        assert main(["apply", *given, *state, "--dry-run"]) == ExitCode.DONE
         Path(opened).chmod(0o644)
 
 
@@ -395,7 +397,9 @@ def test_files_for_runtimes_are_written_through_no_link(
     elif to == "there":
         elsewhere.mkdir()
 
-    printed = placer("apply", *files, "--node", "n0", "--render", str(folder), code=Exit.BAD_INPUT)
+    printed = placer(
+        "apply", *files, "--node", "n0", "--render", str(folder), code=ExitCode.BAD_INPUT
+    )
 
     assert printed.err == (
         f"placer: {path}: is a symbolic link, which may lead anywhere; name the folder itself, or "
@@ -415,14 +419,14 @@ def test_files_for_runtimes_are_replaced_with_their_modes(files: list[str], tmp_
     Whole, and what else is in the folder stays.
     """
     command = ["apply", *files, "--node", "n0", "--render", str(tmp_path / "out")]
-    assert main(command) == Exit.DONE
+    assert main(command) == ExitCode.DONE
     file = tmp_path / "out/db@default/main/environment"
     first = file.read_text()
     file.write_text("old")
     file.chmod(0o600)
     (tmp_path / "out/mine").write_text("mine")
 
-    assert main(command) == Exit.DONE
+    assert main(command) == ExitCode.DONE
 
     assert file.read_text() == first
     assert file.stat().st_mode & 0o777 == 0o600
@@ -438,9 +442,9 @@ def test_a_kubelet_with_another_root_directory_is_a_rival_too(
     """
     command = ["apply", *files, "--here", "--node", "n0", "--state", str(tmp_path / "state")]
 
-    printed = placer(*command, "--kubelet-root", str(tmp_path / "none"), code=Exit.REFUSED)
+    printed = placer(*command, "--kubelet-root", str(tmp_path / "none"), code=ExitCode.REFUSED)
     assert "none is no folder; name the kubelet's --root-dir" in printed.err
-    printed = placer(*command, "--kubelet-root", "kubelet", code=Exit.BAD_INPUT)
+    printed = placer(*command, "--kubelet-root", "kubelet", code=ExitCode.BAD_INPUT)
     assert "got 'kubelet'; expected an absolute path" in printed.err
     assert not kernel.exists("placer")
     placer(*command, "--kubelet-root", str(tmp_path))

@@ -8,7 +8,7 @@ import pytest
 from cli_samples import written
 from commands import Placer
 from placer.load import load_instance
-from placer_cli.exits import Exit
+from placer_cli.exits import ExitCode
 from placer_models.instance.nodes import node_to_dict
 
 INSTANCE = """
@@ -80,7 +80,7 @@ def test_devices_that_a_checkpoint_keeps_are_given_to_nobody_and_not_called_brok
     """
     file = written(tmp_path, KEPT)
     command = ["solve", file, "--workers", "1", "--work-limit", "10"]
-    shown = placer(*command, code=Exit.NOT_ALL).flat
+    shown = placer(*command, code=ExitCode.NOT_ALL).flat
     assert "never fits (2 of 2 nodes: device-count asks 2 gpu)" in shown
     assert "on 1 of 2 nodes a kubelet's checkpoint keeps 1 gpu from it" in shown
 
@@ -94,7 +94,7 @@ def test_devices_that_a_checkpoint_keeps_are_given_to_nobody_and_not_called_brok
     }
     document = {"apiVersion": "placer/v1", "kind": "Placement", "pods": [place]}
     placement = written(tmp_path, json.dumps(document), "p.json")
-    shown = placer("verify", file, placement, code=Exit.NOT_ALL).flat
+    shown = placer("verify", file, placement, code=ExitCode.NOT_ALL).flat
     assert "gpu 0 of node 'n', which is unhealthy; healthy are 2" in shown
     assert "gpu 1 of node 'n', which a kubelet's checkpoint keeps from it; healthy are 2" in shown
 
@@ -115,7 +115,7 @@ def test_a_checkpoint_keeps_devices_that_are_there(tmp_path: Path, placer: Place
     Another is a slip of the pen.
     """
     wrong = KEPT.replace("checkpointDevices: {gpu: [0, 1]}", "checkpointDevices: {gpu: [0, 3]}")
-    said = placer("validate", written(tmp_path, wrong), code=Exit.BAD_INPUT).err
+    said = placer("validate", written(tmp_path, wrong), code=ExitCode.BAD_INPUT).err
     assert "checkpointDevices.gpu[1]: the machine box has no gpu 3; it has gpu 0-2" in said
 
 
@@ -129,6 +129,6 @@ def test_a_gang_hears_of_the_checkpoint_too(tmp_path: Path, placer: Placer) -> N
     one = KEPT.replace("unhealthyDevices: {gpu: [0, 1]}", "unhealthyDevices: {gpu: [0, 1, 2]}")
     file = written(tmp_path, one.replace("pods: [{name: waits, requests: {gpu: 2}}]\n", gang))
     command = ["solve", file, "--workers", "1", "--work-limit", "10"]
-    shown = placer(*command, code=Exit.NOT_ALL).flat
+    shown = placer(*command, code=ExitCode.NOT_ALL).flat
     assert "only 1 of 2 members of gang g fits on empty nodes (2 are needed)" in shown
     assert "on 1 of 2 nodes a kubelet's checkpoint keeps 1 gpu from it" in shown

@@ -11,7 +11,7 @@ from answers import expect
 from commands import Placer
 from placer import __version__
 from placer_cli.app import app
-from placer_cli.commands_on_demand import CommandsOnDemand
+from placer_cli.commands_on_demand import LazyCommandGroup
 
 HEAVY = ("numpy", "ortools", "placer_models.cluster", "pydantic", "yaml")
 """What some commands need, and help does not."""
@@ -37,7 +37,7 @@ def test_each_command_that_is_listed_can_be_loaded(placer: Placer) -> None:
     """
     A command says in its own help what the list says in short.
     """
-    group = expect(CommandsOnDemand, get_command(app))
+    group = expect(LazyCommandGroup, get_command(app))
 
     for name in group.entries:
         printed = placer(name, "--help").out

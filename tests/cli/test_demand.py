@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from commands import Placer
-from placer_cli.exits import Exit
+from placer_cli.exits import ExitCode
 
 CHECKOUT = Path(__file__).parents[2]
 EXPECTED = str(CHECKOUT / "instances" / "rules" / "expected.yaml")
@@ -41,7 +41,7 @@ def test_verify_measures_by_the_same_pods(demand: str, tmp_path: Path, placer: P
     placer(*solving)
 
     placer("verify", EXPECTED, answer, *more)
-    assert "expected" in placer("verify", EXPECTED, answer, code=Exit.NOT_ALL).out
+    assert "expected" in placer("verify", EXPECTED, answer, code=ExitCode.NOT_ALL).out
 
 
 def test_a_bad_file_is_told_in_one_line(tmp_path: Path, placer: Placer) -> None:
@@ -51,5 +51,5 @@ def test_a_bad_file_is_told_in_one_line(tmp_path: Path, placer: Placer) -> None:
     bad = tmp_path / "bad.yaml"
     bad.write_text("apiVersion: placer/v1\nkind: Demand\npods: [{gpus: none}]\n", encoding="utf-8")
 
-    printed = placer("solve", EXPECTED, "--demand", str(bad), code=Exit.BAD_INPUT)
+    printed = placer("solve", EXPECTED, "--demand", str(bad), code=ExitCode.BAD_INPUT)
     assert "bad.yaml:3: pods[0].gpus: got 'none'" in printed.err

@@ -12,7 +12,7 @@ from commands import Placer
 from kernel_trees import a_pci_device, a_port, smt_machine, tar_of, write_tree
 from placer.load import load_any, load_instance
 from placer_cli.app import main
-from placer_cli.exits import Exit
+from placer_cli.exits import ExitCode
 from placer_models.cluster import Machine
 from placer_models.cpuset import format_cpu_list
 
@@ -32,7 +32,7 @@ Run = Callable[..., str]
 def run(capsys: pytest.CaptureFixture[str]) -> Run:
     """Return what runs the command and gives back what it prints, or its complaint."""
 
-    def run(*arguments: str, code: Exit = Exit.DONE) -> str:
+    def run(*arguments: str, code: ExitCode = ExitCode.DONE) -> str:
         assert main(["discover", *arguments]) == code
         printed = capsys.readouterr()
         return printed.err if code else printed.out
@@ -52,8 +52,8 @@ def test_a_machine_is_written_and_read_back(run: Run, tmp_path: Path) -> None:
     assert isinstance(machine, Machine)
     assert (machine.name, machine.topology.architecture) == ("gpu-host", "x86_64")
     assert [d.numa_node for d in machine.devices if d.type == "gpu"] == [1, 0, 1, 0]
-    assert main(["validate", str(file)]) == Exit.DONE
-    assert main(["show", str(file)]) == Exit.DONE
+    assert main(["validate", str(file)]) == ExitCode.DONE
+    assert main(["show", str(file)]) == ExitCode.DONE
 
 
 def test_an_instance_is_solved(run: Run, tmp_path: Path, placer: Placer) -> None:
@@ -170,7 +170,7 @@ def test_bad_input_is_one_line(
     if arguments == ["."]:
         (tmp_path / "empty").mkdir()
         monkeypatch.chdir(tmp_path / "empty")
-    complaint = run(*arguments, code=Exit.BAD_INPUT)
+    complaint = run(*arguments, code=ExitCode.BAD_INPUT)
 
     assert complaint.startswith("placer: ")
     assert complaint.count("\n") == 1

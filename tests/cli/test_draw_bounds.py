@@ -5,7 +5,7 @@ import pytest
 from placer_cli.draw.bounds import priority_bound_lines
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.goals import BIND, placed_tier
-from placer_models.placement import BoundSource, TierBottleneck, TierValue
+from placer_models.placement import TierBottleneck, TierBoundSource, TierValue
 from placer_models.topology import Cpu, NumaNode, Topology
 
 TOPOLOGY = Topology("x86_64", (Cpu(0, 0, 0, 0),), (NumaNode(0, 1),))
@@ -21,7 +21,7 @@ NODES = (
 def said(
     *binds: TierBottleneck,
     nodes: tuple[Node, ...] = NODES,
-    source: BoundSource = BoundSource.SUMS,
+    source: TierBoundSource = TierBoundSource.SUMS,
 ) -> list[str]:
     value = TierValue(placed_tier(0), 6, 8, False, source, binds)
     return list(priority_bound_lines([value], Instance(nodes, ())))
@@ -57,11 +57,11 @@ def test_nodes_are_named_by_what_only_they_have(
 @pytest.mark.parametrize(
     ("source", "how"),
     [
-        (BoundSource.PATTERNS, "what single nodes can hold"),
-        (BoundSource.RELAXED_MODEL, "counted on equal nodes"),
+        (TierBoundSource.PATTERNS, "what single nodes can hold"),
+        (TierBoundSource.RELAXED_MODEL, "counted on equal nodes"),
     ],
 )
-def test_bounds_that_look_at_single_nodes_say_so(source: BoundSource, how: str) -> None:
+def test_bounds_that_look_at_single_nodes_say_so(source: TierBoundSource, how: str) -> None:
     """
     Twice the memory in one node is not what others need there.
     """
@@ -86,18 +86,18 @@ def test_what_binds_nothing_is_not_said() -> None:
     All placed needs no word, nor does a tier that is not about places or has no bound.
     """
     tiers = [
-        TierValue(placed_tier(2), 8, 8, True, BoundSource.LIMIT),
+        TierValue(placed_tier(2), 8, 8, True, TierBoundSource.LIMIT),
         TierValue(placed_tier(1), 8, None, False),
-        TierValue(BIND, 3, 2, False, BoundSource.MODEL),
+        TierValue(BIND, 3, 2, False, TierBoundSource.MODEL),
     ]
 
     assert list(priority_bound_lines(tiers, Instance(NODES, ()))) == []
 
 
 @pytest.mark.parametrize(
-    "source", [source for source in BoundSource if source is not BoundSource.LIMIT]
+    "source", [source for source in TierBoundSource if source is not TierBoundSource.LIMIT]
 )
-def test_every_source_has_words(source: BoundSource) -> None:
+def test_every_source_has_words(source: TierBoundSource) -> None:
     """
     Also where nothing is known of what binds.
     """

@@ -6,21 +6,21 @@ import pytest
 from rich.cells import cell_len
 
 from cli_samples import POOL, busy, place, pod, text_of
-from placer_cli.draw.canvas import Canvas
+from placer_cli.draw.canvas import WidthAndMarks
 from placer_cli.draw.cluster import draw_cluster
 from placer_cli.draw.node import draw_node
-from placer_cli.draw.residents import UnknownNameError, drawn_pods_by_node
+from placer_cli.draw.residents import UnknownPodOrNodeToDrawError, drawn_pods_by_node
 from placer_models.affinity import SYSTEM_NAMESPACE, AffinityTerm, InNodeAffinityLevel
 from placer_models.cluster import Instance, RunningPod
 from placer_models.placement import Placement
 from placer_models.pod import Gang
-from placer_models.policy import Strength
+from placer_models.policy import RequiredOrPreferred
 from placer_models.topology_spread import SpreadConstraint
 
 
 def drawn(instance: Instance, placement: Placement, width: int = 80) -> str:
     return text_of(
-        draw_cluster(instance, drawn_pods_by_node(instance, placement), Canvas(width)), width
+        draw_cluster(instance, drawn_pods_by_node(instance, placement), WidthAndMarks(width)), width
     )
 
 
@@ -68,10 +68,10 @@ def test_what_waits_is_listed_with_whom_it_wants_to_be() -> None:
     """
     rules = (
         AffinityTerm((("app", "db"),), topology="zone"),
-        AffinityTerm((("app", "web"),), apart=True, strength=Strength.PREFERRED),
+        AffinityTerm((("app", "web"),), apart=True, strength=RequiredOrPreferred.PREFERRED),
         AffinityTerm((("app", "feed"),), level=InNodeAffinityLevel.NUMA),
     )
-    spread = (SpreadConstraint("zone"), SpreadConstraint("node", 2, Strength.PREFERRED))
+    spread = (SpreadConstraint("zone"), SpreadConstraint("node", 2, RequiredOrPreferred.PREFERRED))
     web = pod("web", 1)
     web = replace(web, spec=replace(web.spec, affinity=rules, spread=spread))
     text = drawn(
@@ -131,7 +131,9 @@ def test_nodes_that_are_offered_and_plain_amounts_are_told() -> None:
 
     lines = drawn(shown, placement, 130).splitlines()
     inside = text_of(
-        draw_node(shown.nodes[0], drawn_pods_by_node(shown, placement)["gpu-00"], Canvas(100)),
+        draw_node(
+            shown.nodes[0], drawn_pods_by_node(shown, placement)["gpu-00"], WidthAndMarks(100)
+        ),
         100,
     )
 
@@ -162,7 +164,8 @@ def test_nodes_say_how_many_pods_they_take() -> None:
 
     lines = drawn(shown, Placement(), 130).splitlines()
     inside = text_of(
-        draw_node(shown.nodes[1], drawn_pods_by_node(shown, Placement())["b"], Canvas(100)), 100
+        draw_node(shown.nodes[1], drawn_pods_by_node(shown, Placement())["b"], WidthAndMarks(100)),
+        100,
     )
 
     assert [line.split()[0] for line in lines if line[:2] in ("a ", "b ", "c ")] == ["a", "b", "c"]
@@ -178,8 +181,10 @@ def test_a_placement_of_another_instance_is_refused() -> None:
     instance, placement = busy()
 
     with pytest.raises(
-        UnknownNameError, match="pod 'train-0' of namespace 'default' does not wait"
+        UnknownPodOrNodeToDrawError, match="pod 'train-0' of namespace 'default' does not wait"
     ):
         drawn_pods_by_node(replace(instance, gangs=()), placement)
-    with pytest.raises(UnknownNameError, match="is placed on 'gpu-00', which is no node"):
+    with pytest.raises(
+        UnknownPodOrNodeToDrawError, match="is placed on 'gpu-00', which is no node"
+    ):
         drawn_pods_by_node(replace(instance, nodes=instance.nodes[1:]), placement)

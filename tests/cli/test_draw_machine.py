@@ -4,17 +4,17 @@ import pytest
 from rich.cells import cell_len
 
 from cli_samples import text_of
-from placer_cli.draw.blocks import drawn_blocks_of_machine
-from placer_cli.draw.canvas import ASCII, Canvas
-from placer_cli.draw.machine import draw_machine
+from placer_cli.draw.blocks import drawn_numa_nodes_of_machine
+from placer_cli.draw.canvas import ASCII, WidthAndMarks
+from placer_cli.draw.machine import draw_machine_hardware
 from placer_models.cluster import Machine
 from placer_models.machines.catalogue import catalogue_machine_names, load_machine
-from placer_models.policy import CoreKind
+from placer_models.policy import HybridCoreKind
 from placer_models.topology import Cpu, NumaNode, Topology
 
 
 def drawn(machine: Machine, width: int = 80) -> str:
-    return text_of(draw_machine(machine, Canvas(width)), width)
+    return text_of(draw_machine_hardware(machine, WidthAndMarks(width)), width)
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
@@ -30,7 +30,7 @@ def test_every_machine_of_the_catalogue_keeps_to_the_page(name: str, width: int)
     lines = text.splitlines()
     assert max(cell_len(line) for line in lines) <= width
     assert all(line.rstrip().endswith(("│", "╮", "╯")) for line in lines if line.startswith("│"))
-    for block in drawn_blocks_of_machine(machine):
+    for block in drawn_numa_nodes_of_machine(machine):
         if block.numa_node is not None and block.groups:
             assert f"NUMA {block.numa_node.id} " in text
 
@@ -40,7 +40,7 @@ def test_every_machine_can_be_drawn_in_ascii(name: str) -> None:
     """
     Our own marks, when only ASCII can be shown, are ASCII.
     """
-    text = text_of(draw_machine(load_machine(name), Canvas(80, ASCII)), 80)
+    text = text_of(draw_machine_hardware(load_machine(name), WidthAndMarks(80, ASCII)), 80)
 
     boxes = set("╭╮╰╯│─━")
     assert {c for c in text if not c.isascii()} <= boxes
@@ -83,7 +83,7 @@ def test_uneven_cores_look_uneven() -> None:
     """
     Offline threads, efficiency cores and a core without a sibling have marks of their own.
     """
-    performance, efficiency = CoreKind.PERFORMANCE, CoreKind.EFFICIENCY
+    performance, efficiency = HybridCoreKind.PERFORMANCE, HybridCoreKind.EFFICIENCY
     topology = Topology(
         "x86_64",
         (

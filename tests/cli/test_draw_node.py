@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from cli_samples import GIB, busy, lone, place, pod, text_of
-from placer_cli.draw.canvas import Canvas
+from placer_cli.draw.canvas import WidthAndMarks
 from placer_cli.draw.node import draw_node
-from placer_cli.draw.places import draw_places
+from placer_cli.draw.places import draw_newly_placed_pods
 from placer_cli.draw.residents import drawn_pods_by_node
 from placer_models.cluster import Instance, Node
 from placer_models.placement import ContainerPlacement, DeviceGrant, Placement
@@ -26,7 +26,7 @@ from placer_models.policy import (
 def drawn(instance: Instance, placement: Placement, name: str = "gpu-00", width: int = 80) -> str:
     node = next(node for node in instance.nodes if node.name == name)
     residents = drawn_pods_by_node(instance, placement).get(name, ())
-    return text_of(draw_node(node, residents, Canvas(width)), width)
+    return text_of(draw_node(node, residents, WidthAndMarks(width)), width)
 
 
 def words(text: str) -> str:
@@ -192,7 +192,7 @@ def test_what_each_container_has_is_said_where_it_is_its_own(
 
     for text in (
         words(drawn(instance, placement, width=100)),
-        words(text_of(draw_places(instance, residents, Canvas(100)), 100)),
+        words(text_of(draw_newly_placed_pods(instance, residents, WidthAndMarks(100)), 100)),
     ):
         assert ("left 8-9 0:2Gi" + " 0" * gpus in text) is told
         assert ("right 10-11 1:2Gi" + " 2" * gpus in text) is told

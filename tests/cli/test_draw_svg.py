@@ -11,7 +11,7 @@ from placer_cli.draw.cluster import draw_cluster
 from placer_cli.draw.node import draw_node
 from placer_cli.draw.residents import drawn_pods_by_node
 from placer_cli.draw.svg import drawing_to_svg
-from placer_cli.exits import Exit
+from placer_cli.exits import ExitCode
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -71,9 +71,9 @@ def test_a_thread_has_its_owners_colour_and_letter(tmp_path: Path) -> None:
     Of a pod with four CPUs, four cells are of its colour.
     """
     file, answer, target = written(tmp_path, SMALL), tmp_path / "p.json", tmp_path / "n.svg"
-    assert main(["solve", file, "--engine", "greedy", "--output", str(answer)]) == Exit.DONE
+    assert main(["solve", file, "--engine", "greedy", "--output", str(answer)]) == ExitCode.DONE
     drawn = ["show", file, "--placement", str(answer), "--node", "gpu-0", "--svg", str(target)]
-    assert main(drawn) == Exit.DONE
+    assert main(drawn) == ExitCode.DONE
 
     root = parsed(target.read_text())
     cells = [rect for rect in root.iter(f"{SVG}rect") if rect.get("width") == "12.5"]

@@ -9,10 +9,10 @@ from rich.text import Text
 
 from cli_samples import busy, text_of
 from commands import Placer
-from placer_cli.draw.canvas import Canvas
-from placer_cli.draw.places import draw_places
+from placer_cli.draw.canvas import WidthAndMarks
+from placer_cli.draw.places import draw_newly_placed_pods
 from placer_cli.draw.residents import drawn_pods_by_node
-from placer_cli.draw.tables import MOST_LINES, table
+from placer_cli.draw.tables import MOST_LINES, table_without_empty_columns
 
 CHECKOUT = Path(__file__).parents[2]
 HEAD = ("pod", "node", "CPUs", "note")
@@ -24,7 +24,9 @@ ROWS = (
 
 def drawn(width: int, spare: tuple[str, ...] = ()) -> str:
     rows = [[Text(word) for word in row] for row in ROWS]
-    return text_of(table(HEAD, rows, width, wrap={"pod": 5}, spare=spare), width)
+    return text_of(
+        table_without_empty_columns(HEAD, rows, width, wrap={"pod": 5}, spare=spare), width
+    )
 
 
 @pytest.mark.parametrize("width", range(20, 110, 3))
@@ -75,7 +77,10 @@ def test_places_are_told_in_full_on_a_narrow_page(width: int) -> None:
     """
     instance, placement = busy()
     text = text_of(
-        draw_places(instance, drawn_pods_by_node(instance, placement), Canvas(width)), width
+        draw_newly_placed_pods(
+            instance, drawn_pods_by_node(instance, placement), WidthAndMarks(width)
+        ),
+        width,
     )
 
     assert max(map(cell_len, text.splitlines())) <= width
@@ -125,7 +130,9 @@ def test_long_sentences_stand_below_their_row(width: int) -> None:
         [Text("lone"), Text(""), Text("never fits")],
     ]
 
-    text = text_of(table(("pod", "gang", "why"), rows, width, sentences="why"), width)
+    text = text_of(
+        table_without_empty_columns(("pod", "gang", "why"), rows, width, sentences="why"), width
+    )
 
     lines = [line.rstrip() for line in text.splitlines()]
     assert max(map(cell_len, lines)) <= width
@@ -145,7 +152,8 @@ def test_sentences_stand_beside_their_row_on_a_wide_page() -> None:
     rows = [[Text("worker"), Text(" ".join(["word"] * 30))]]
 
     drawn = [
-        text_of(table(("pod", "why"), rows, width, sentences="why"), width) for width in (64, 48)
+        text_of(table_without_empty_columns(("pod", "why"), rows, width, sentences="why"), width)
+        for width in (64, 48)
     ]
 
     assert ["─" in text for text in drawn] == [True, False]

@@ -7,21 +7,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from placer_cli.draw.bars import draw_bar
-from placer_cli.draw.palette import QUIET, link_styles, owner_marks
+from placer_cli.draw.palette import QUIET, link_styles_by_bandwidth, owner_marks
 from placer_cli.draw.texts import (
     MOST_SERIES,
     amount_text,
-    cpu_milli_text,
-    fold_names,
     gb_per_s_text,
     ids_text,
     memory_text,
+    names_as_host_lists,
 )
 from placer_cli.draw.threads import StyledMark
 from placer_cli.draw.verdict import gap_text
 from placer_models.goals import BIND, POD_PAIR_MINIMUM, USABLE, Tier
 from placer_models.instance.hosts import expand_hosts
-from placer_models.placement import BoundSource, TierValue
+from placer_models.placement import TierBoundSource, TierValue
+from placer_models.quantity import cpu_milli_text
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_a_series_of_names_is_a_host_list(names: list[str], text: str) -> None:
     """
     Leading zeros survive; names of many series show their ends; a range says how many it is.
     """
-    assert fold_names(names) == text
+    assert names_as_host_lists(names) == text
 
 
 @given(st.lists(st.text(alphabet="x019-", min_size=1, max_size=12), min_size=1, max_size=9))
@@ -116,7 +116,7 @@ def test_a_folded_series_unfolds_to_its_names(names: list[str]) -> None:
     """
     Read as a host list, what was folded stands for the names again, each once.
     """
-    text = fold_names(names)
+    text = names_as_host_lists(names)
 
     if " .. " in text:
         assert len(set(names)) > MOST_SERIES
@@ -134,7 +134,7 @@ def test_any_names_can_be_folded(names: list[str]) -> None:
     """
     Whatever the characters, there is a text.
     """
-    assert isinstance(fold_names(names), str)
+    assert isinstance(names_as_host_lists(names), str)
 
 
 def test_owners_have_one_letter_while_letters_last() -> None:
@@ -166,7 +166,7 @@ def test_the_fastest_link_stands_out() -> None:
     """
     Styles follow the bandwidth, not the name; unknown links are quiet.
     """
-    styles = link_styles([100, 200, 0, 100])
+    styles = link_styles_by_bandwidth([100, 200, 0, 100])
 
     assert styles[200].bold
     assert styles[200] != styles[100]
@@ -193,4 +193,4 @@ def test_a_gap_is_never_rounded_to_nothing(
     found = TierValue(tier, value, bound, proven=value == bound)
     assert gap_text(found) == text
     if value != bound:  # a limit that is met needs no search
-        assert gap_text(found._replace(bound_from=BoundSource.LIMIT)) == ""
+        assert gap_text(found._replace(bound_from=TierBoundSource.LIMIT)) == ""

@@ -13,7 +13,7 @@ from commands import Placer
 from json_schemas import check_object
 from kubernetes_worlds import node, pod, topology
 from placer_cli.app import main
-from placer_cli.exits import Exit
+from placer_cli.exits import ExitCode
 
 DUMP = Path(__file__).parents[2] / "instances/dumps/cluster.yaml"
 SOLVE = ["solve", str(DUMP), "--engine", "greedy", "--workers", "1"]
@@ -25,7 +25,9 @@ def test_every_kind_is_written_below_the_folder(tmp_path: Path) -> None:
     """
     folder = tmp_path / "out"
 
-    assert main([*SOLVE, "--emit", "annotations,patches,bindings,yaml", str(folder)]) == Exit.DONE
+    assert (
+        main([*SOLVE, "--emit", "annotations,patches,bindings,yaml", str(folder)]) == ExitCode.DONE
+    )
 
     found = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
     gang = [f"train-{i}" for i in range(3)]
@@ -59,7 +61,7 @@ def test_pods_that_nobody_has_a_word_for_wait_too(tmp_path: Path, placer: Placer
         json.dumps({"kind": "List", "apiVersion": "v1", "items": [node(), pod("fine"), odd]})
     )
 
-    printed = placer("solve", str(dump), "--workers", "1", code=Exit.NOT_ALL)
+    printed = placer("solve", str(dump), "--workers", "1", code=ExitCode.NOT_ALL)
     assert "not placed: Pod default/odd" in printed.err
 
 
@@ -69,7 +71,7 @@ def test_a_folder_that_holds_something_is_left_alone(tmp_path: Path, placer: Pla
     """
     (tmp_path / "mine.txt").write_text("mine")
 
-    said = placer(*SOLVE, "--emit", "patches", str(tmp_path), code=Exit.BAD_INPUT)
+    said = placer(*SOLVE, "--emit", "patches", str(tmp_path), code=ExitCode.BAD_INPUT)
 
     assert said.err == (
         f"placer: {tmp_path}: holds files already; name a new folder or an empty one\n"
@@ -94,7 +96,7 @@ def test_a_kind_that_there_is_not_is_named(
     """
     With those that there are.
     """
-    printed = placer(*SOLVE, "--emit", kinds, str(tmp_path / "out"), code=Exit.BAD_INPUT)
+    printed = placer(*SOLVE, "--emit", kinds, str(tmp_path / "out"), code=ExitCode.BAD_INPUT)
 
     assert message in printed.err
     assert not (tmp_path / "out").exists()
@@ -107,7 +109,7 @@ def test_an_instance_file_has_no_cluster_to_tell(tmp_path: Path, placer: Placer)
     instance = DUMP.parents[1] / "hello.yaml"
 
     command = ["solve", str(instance), "--emit", "patches", str(tmp_path / "out")]
-    assert "holds no objects of Kubernetes" in placer(*command, code=Exit.BAD_INPUT).err
+    assert "holds no objects of Kubernetes" in placer(*command, code=ExitCode.BAD_INPUT).err
 
     assert not (tmp_path / "out").exists()
 
@@ -120,7 +122,7 @@ def test_a_place_where_no_folder_can_be_is_refused_first(tmp_path: Path, placer:
     file.write_text("mine")
     for folder, message in ((file, "is no folder"), (tmp_path / "a" / "b", "does not exist")):
         command = [*SOLVE, "--emit", "patches", str(folder)]
-        (line,) = placer(*command, code=Exit.BAD_INPUT).err.splitlines()
+        (line,) = placer(*command, code=ExitCode.BAD_INPUT).err.splitlines()
 
         assert line.startswith(f"placer: {folder}: ")
         assert message in line
@@ -160,7 +162,7 @@ def test_what_cannot_be_written_whole_leaves_nothing(
     output = tmp_path / "placement.json"
 
     command = [*SOLVE, "--output", str(output), "--emit", "bindings,patches", str(tmp_path / "out")]
-    assert "No space left on device" in placer(*command, code=Exit.BAD_INPUT).err
+    assert "No space left on device" in placer(*command, code=ExitCode.BAD_INPUT).err
 
     assert len(written) == 3
     assert list(tmp_path.iterdir()) == []
@@ -176,7 +178,7 @@ def test_objects_may_come_from_standard_input(
         monkeypatch.setattr(sys, "stdin", stream)
         command = ["solve", "-", *SOLVE[2:], "--emit", "yaml", str(tmp_path / "out")]
 
-        assert main(command) == Exit.DONE
+        assert main(command) == ExitCode.DONE
 
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["pods.yaml"]
 
@@ -213,7 +215,7 @@ def test_pods_that_move_are_evicted_in_order_before_others_are_bound(
     dump.write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": items}))
     solve = ["solve", str(dump), "--workers", "1", "--move-budget", "1"]
 
-    printed = placer(*solve, "--emit", "bindings", str(tmp_path / "not"), code=Exit.BAD_INPUT)
+    printed = placer(*solve, "--emit", "bindings", str(tmp_path / "not"), code=ExitCode.BAD_INPUT)
     assert "say --emit evictions, too" in printed.err
     folder = tmp_path / "out"
     printed = placer(*solve, "--emit", "evictions,bindings", str(folder))

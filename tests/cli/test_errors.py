@@ -10,7 +10,7 @@ import pytest
 from cli_samples import SMALL, written
 from commands import Placer
 from placer_cli.app import main
-from placer_cli.exits import Exit
+from placer_cli.exits import ExitCode
 
 PLACER = [sys.executable, "-c", "import sys; from placer_cli.app import main; sys.exit(main())"]
 
@@ -57,7 +57,7 @@ def test_bad_usage_and_missing_files_end_with_two(
     """
     One line that names the value, nothing on standard output, no traceback.
     """
-    captured = placer(*arguments, code=Exit.BAD_INPUT)
+    captured = placer(*arguments, code=ExitCode.BAD_INPUT)
 
     assert captured.err.startswith("placer: ")
     assert words in captured.err
@@ -90,7 +90,7 @@ def test_an_unknown_option_is_answered_with_the_one_that_is_meant(
     """
     By what it means, whatever another option is called, and else by its letters.
     """
-    printed = placer(*command.split(), "a.yaml", typed, code=Exit.BAD_INPUT)
+    printed = placer(*command.split(), "a.yaml", typed, code=ExitCode.BAD_INPUT)
 
     name = typed.partition("=")[0]
     said = f"placer: No such option: {name}; did you mean '{meant}'? (see placer {command} --help)"
@@ -103,7 +103,7 @@ def test_the_ends_of_the_ranges_are_allowed(tmp_path: Path) -> None:
     """
     largest = "--seed 2147483647 --time-limit 10000000 --work-limit 10000000 --workers 1"
 
-    assert main(["solve", written(tmp_path, SMALL), *largest.split()]) == Exit.DONE
+    assert main(["solve", written(tmp_path, SMALL), *largest.split()]) == ExitCode.DONE
 
 
 @pytest.mark.parametrize("arguments", [[], ["queue"], ["slots"]])
@@ -111,7 +111,7 @@ def test_no_command_at_all_gets_the_help(arguments: list[str], placer: Placer) -
     """
     Who types `placer` alone learns what there is; it counts as wrong usage still.
     """
-    err = placer(*arguments, code=Exit.BAD_INPUT).err
+    err = placer(*arguments, code=ExitCode.BAD_INPUT).err
 
     assert err.startswith("Usage: placer")
     assert "Commands:\n" in err
@@ -126,7 +126,7 @@ def test_a_file_that_may_not_be_read(tmp_path: Path, placer: Placer) -> None:
     if os.access(file, os.R_OK):
         pytest.skip("this user may read every file, as root may")
 
-    assert f"'{file}' is not readable" in placer("solve", file, code=Exit.BAD_INPUT).err
+    assert f"'{file}' is not readable" in placer("solve", file, code=ExitCode.BAD_INPUT).err
 
 
 def test_each_bad_file_is_named_and_the_good_ones_pass(tmp_path: Path, placer: Placer) -> None:
@@ -136,7 +136,7 @@ def test_each_bad_file_is_named_and_the_good_ones_pass(tmp_path: Path, placer: P
     good = written(tmp_path, SMALL)
     bad = written(tmp_path, SMALL.replace("machine:", "mashine: x, machine:"), "bad.yaml")
 
-    captured = placer("validate", good, bad, good, code=Exit.BAD_INPUT)
+    captured = placer("validate", good, bad, good, code=ExitCode.BAD_INPUT)
 
     assert captured.out.count("an instance of 2 nodes, 0 running pods, 3 waiting pods") == 2
     assert captured.err.startswith(f"placer: {bad}:5: nodes[0].mashine: ")
@@ -168,12 +168,12 @@ def test_a_defect_of_ours_is_called_one(
     monkeypatch.setattr("placer.search.solver.solve", broken)
     file = written(tmp_path, SMALL)
 
-    printed = placer("solve", file, code=Exit.DEFECT)
+    printed = placer("solve", file, code=ExitCode.DEFECT)
     assert printed.err.startswith(
         "placer: ZeroDivisionError: no nodes: this is a defect of placer, please report it"
     )
     monkeypatch.setenv("PLACER_DEBUG", "1")
-    assert "Traceback" in placer("solve", file, code=Exit.DEFECT).err
+    assert "Traceback" in placer("solve", file, code=ExitCode.DEFECT).err
 
 
 def test_a_reader_that_goes_away_ends_the_command_quietly() -> None:
@@ -191,19 +191,21 @@ def test_a_reader_that_goes_away_ends_the_command_quietly() -> None:
 
     assert run.stderr == ""
     assert len(run.stdout.splitlines()) == 2
-    assert run.stdout.splitlines()[1] in (str(int(Exit.BROKEN_PIPE)), "0")
+    assert run.stdout.splitlines()[1] in (str(int(ExitCode.BROKEN_PIPE)), "0")
 
 
 @pytest.mark.parametrize(
     ("closed", "code", "words"),
     [
-        (">&-", Exit.BAD_INPUT, "placer: standard output is closed; give it a place"),
-        ("<&- >&-", Exit.BAD_INPUT, "placer: standard output is closed; give it a place"),
-        ("2>&-", Exit.DONE, ""),
-        ("<&-", Exit.DONE, "read in "),
+        (">&-", ExitCode.BAD_INPUT, "placer: standard output is closed; give it a place"),
+        ("<&- >&-", ExitCode.BAD_INPUT, "placer: standard output is closed; give it a place"),
+        ("2>&-", ExitCode.DONE, ""),
+        ("<&-", ExitCode.DONE, "read in "),
     ],
 )
-def test_a_closed_stream_is_no_defect(closed: str, code: Exit, words: str, tmp_path: Path) -> None:
+def test_a_closed_stream_is_no_defect(
+    closed: str, code: ExitCode, words: str, tmp_path: Path
+) -> None:
     """
     Without standard output there is one line; the other two streams may be missing.
     """
@@ -231,7 +233,7 @@ def test_a_full_disk_is_said() -> None:
             [*PLACER, "machines"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )
 
-    assert run.returncode == Exit.BAD_INPUT
+    assert run.returncode == ExitCode.BAD_INPUT
     assert run.stderr == "placer: output: No space left on device\n"
 
 

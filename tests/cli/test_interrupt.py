@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cli_samples import SMALL, names_in, written
-from placer_cli.exits import Exit
+from placer_cli.exits import ExitCode
 
 TELLING = """\
 import sys
@@ -18,10 +18,10 @@ from contextlib import contextmanager
 import placer_cli.progress
 
 @contextmanager
-def progress(console):
+def solving_spinner(console):
     yield lambda words: print(words, file=sys.stderr, flush=True)
 
-placer_cli.progress.progress = progress
+placer_cli.progress.solving_spinner = solving_spinner
 """
 """What the search does next is said in lines, as it would be on a terminal."""
 
@@ -99,8 +99,8 @@ def interrupted(
     return run.returncode, out, said + rest
 
 
-@pytest.mark.parametrize(("load", "code"), [(0.6, Exit.DONE), (1.2, Exit.NOT_ALL)])
-def test_ctrl_c_writes_the_best_answer_so_far(load: float, code: Exit, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("load", "code"), [(0.6, ExitCode.DONE), (1.2, ExitCode.NOT_ALL)])
+def test_ctrl_c_writes_the_best_answer_so_far(load: float, code: ExitCode, tmp_path: Path) -> None:
     """
     In the middle of a model that takes very long: the answer, its exit code, and a note.
     """
@@ -116,7 +116,7 @@ def test_ctrl_c_writes_the_best_answer_so_far(load: float, code: Exit, tmp_path:
     assert "traceback" not in err.lower()
     tree = json.loads(target.read_text(encoding="utf-8"))
     assert len(tree["pods"]) > NODES
-    assert tree["status"] == ("placed" if code is Exit.DONE else "partly-placed")
+    assert tree["status"] == ("placed" if code is ExitCode.DONE else "partly-placed")
     assert "pods placed" in out
 
 
@@ -130,7 +130,7 @@ def test_ctrl_c_while_greedy_places_waits_for_its_answer(tmp_path: Path) -> None
         lambda line: line.startswith("placing greedily"),
     )
 
-    assert got == Exit.DONE
+    assert got == ExitCode.DONE
     assert "solved in" in err
 
 
@@ -141,7 +141,7 @@ def test_the_second_ctrl_c_ends_without_an_answer(tmp_path: Path) -> None:
     arguments = [written(tmp_path, SMALL), "--output", str(tmp_path / "p.json")]
     got, out, err = interrupted(DEAF, arguments, lambda line: line == "deaf\n", times=2)
 
-    assert got == Exit.NO_ANSWER
+    assert got == ExitCode.NO_ANSWER
     assert out == ""
     assert err.endswith("\nplacer: interrupted before there was an answer\n")
     assert names_in(tmp_path) == ["instance.yaml"]
@@ -154,6 +154,6 @@ def test_ctrl_c_before_the_search_ends_without_an_answer(tmp_path: Path) -> None
     file = written(tmp_path, SMALL)
     got, out, err = interrupted(SLOW_READER, [file], lambda line: line == "reading\n")
 
-    assert got == Exit.NO_ANSWER
+    assert got == ExitCode.NO_ANSWER
     assert out == ""
     assert err == "reading\nplacer: interrupted before there was an answer\n"

@@ -7,7 +7,7 @@ import pytest
 
 from commands import Placer
 from placer_cli.app import main
-from placer_cli.exits import Exit
+from placer_cli.exits import ExitCode
 
 INSTANCES = Path(__file__).parents[2] / "instances"
 MOVES = str(INSTANCES / "rules" / "moves.yaml")
@@ -18,7 +18,7 @@ MISFIT = str(INSTANCES / "moving-misfit.yaml")
 def solved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
     """Return the file of the example's answer, and what was printed."""
     file = str(tmp_path / "p.json")
-    assert main(["solve", MOVES, "--workers", "1", "--output", file]) == Exit.DONE
+    assert main(["solve", MOVES, "--workers", "1", "--output", file]) == ExitCode.DONE
     return file, capsys.readouterr().out
 
 
@@ -47,7 +47,7 @@ def test_moves_are_verified(solved: tuple[str, str], placer: Placer, tmp_path: P
     short.write_text(json.dumps({**tree, "moves": tree["moves"][1:]}), encoding="utf-8")
 
     command = ["verify", MOVES, str(short), "--format", "json"]
-    (breach,) = json.loads(placer(*command, code=Exit.NOT_ALL).out)["breaches"]
+    (breach,) = json.loads(placer(*command, code=ExitCode.NOT_ALL).out)["breaches"]
 
     assert (breach["rule"], breach["subject"]) == ("claims", tree["moves"][0]["name"])
 
@@ -80,7 +80,7 @@ def test_a_false_claim_of_what_a_move_mends_is_found(tmp_path: Path, placer: Pla
     file.write_text(json.dumps(tree), encoding="utf-8")
 
     command = ["verify", MISFIT, str(file), "--format", "json"]
-    (breach,) = json.loads(placer(*command, code=Exit.NOT_ALL).out)["breaches"]
+    (breach,) = json.loads(placer(*command, code=ExitCode.NOT_ALL).out)["breaches"]
 
     assert breach["message"] == (
         "the file claims that the move mends no rule, but where the pod is it breaks "

@@ -6,7 +6,7 @@ import pytest
 
 from cli_samples import names_in
 from commands import Placer
-from placer_cli.exits import Exit
+from placer_cli.exits import ExitCode
 
 HEAD = "apiVersion: placer/v1\nkind: "
 ODD_FILES = {
@@ -48,7 +48,7 @@ def test_an_odd_file_is_one_message(
     before = names_in(tmp_path)
     paths = {"ODD": str(tmp_path / name), "OUT": str(tmp_path / "out")}
 
-    captured = placer(*(paths.get(word, word) for word in command), code=Exit.BAD_INPUT)
+    captured = placer(*(paths.get(word, word) for word in command), code=ExitCode.BAD_INPUT)
 
     assert captured.err.startswith("placer: ")
     assert name in captured.err

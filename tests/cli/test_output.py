@@ -7,7 +7,12 @@ from pathlib import Path
 import pytest
 
 from cli_samples import names_in
-from placer_cli.output import Format, format_of, json_or_yaml_text, replacing_file
+from placer_cli.output import (
+    OutputFormat,
+    json_or_yaml_text,
+    open_replacement_file,
+    output_format_of_file,
+)
 
 
 def test_a_file_appears_when_all_is_written(tmp_path: Path) -> None:
@@ -16,7 +21,7 @@ def test_a_file_appears_when_all_is_written(tmp_path: Path) -> None:
     """
     target = tmp_path / "a.json"
 
-    with replacing_file(target) as file:
+    with open_replacement_file(target) as file:
         file.write("half")
         file.flush()
         assert not target.exists()
@@ -33,7 +38,7 @@ def test_a_failure_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:
     target.write_text("old")
 
     def fail_halfway() -> None:
-        with replacing_file(target) as file:
+        with open_replacement_file(target) as file:
             file.write("new")
             raise ZeroDivisionError
 
@@ -54,7 +59,7 @@ def test_permissions_are_kept_or_are_the_usual_ones(tmp_path: Path) -> None:
     mask = os.umask(0o027)
     try:
         for target in (old, new):
-            with replacing_file(target) as file:
+            with open_replacement_file(target) as file:
                 file.write("x")
     finally:
         os.umask(mask)
@@ -69,7 +74,7 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     real, link = tmp_path / "real", tmp_path / "link"
     link.symlink_to(real)
 
-    with replacing_file(link) as file:
+    with open_replacement_file(link) as file:
         file.write("x")
 
     assert link.is_symlink()
@@ -80,7 +85,7 @@ def test_what_is_no_regular_file_is_written_to_directly() -> None:
     """
     --output /dev/null does not put a file in the place of the device.
     """
-    with replacing_file(Path(os.devnull)) as file:
+    with open_replacement_file(Path(os.devnull)) as file:
         file.write("x")
 
     assert stat.S_ISCHR(Path(os.devnull).stat().st_mode)
@@ -92,7 +97,7 @@ def test_an_error_names_the_file_that_was_asked_for(tmp_path: Path) -> None:
     """
     target = tmp_path / "nowhere" / "a.json"
 
-    with pytest.raises(OSError, match="no such folder") as caught, replacing_file(target):
+    with pytest.raises(OSError, match="no such folder") as caught, open_replacement_file(target):
         pass
 
     assert caught.value.filename == str(target)
@@ -102,11 +107,11 @@ def test_a_name_chooses_the_format() -> None:
     """
     YAML by its two suffixes, JSON for everything else; keys keep their order.
     """
-    assert [format_of(Path(n)) for n in ("a.yaml", "a.yml", "a.json", "a")] == [
-        Format.YAML,
-        Format.YAML,
-        Format.JSON,
-        Format.JSON,
+    assert [output_format_of_file(Path(n)) for n in ("a.yaml", "a.yml", "a.json", "a")] == [
+        OutputFormat.YAML,
+        OutputFormat.YAML,
+        OutputFormat.JSON,
+        OutputFormat.JSON,
     ]
-    assert json_or_yaml_text({"b": 1, "a": [2]}, Format.YAML) == "b: 1\na:\n- 2\n"
-    assert json_or_yaml_text({"b": 1}, Format.JSON) == '{\n  "b": 1\n}\n'
+    assert json_or_yaml_text({"b": 1, "a": [2]}, OutputFormat.YAML) == "b: 1\na:\n- 2\n"
+    assert json_or_yaml_text({"b": 1}, OutputFormat.JSON) == '{\n  "b": 1\n}\n'

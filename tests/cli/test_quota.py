@@ -5,7 +5,7 @@ import json
 import pytest
 
 from commands import Placer
-from placer_cli.exits import Exit
+from placer_cli.exits import ExitCode
 
 
 def test_quotas_are_encoded_and_decoded(placer: Placer) -> None:
@@ -63,7 +63,7 @@ def test_what_cannot_be_is_one_clear_error(arguments: str, words: str, placer: P
     """
     The value, what is allowed, and exit code 2; nothing on standard output.
     """
-    captured = placer("quota", *arguments.split(), code=Exit.BAD_INPUT)
+    captured = placer("quota", *arguments.split(), code=ExitCode.BAD_INPUT)
 
     assert captured.out == ""
     assert captured.err.count("\n") == 1

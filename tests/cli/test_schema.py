@@ -10,8 +10,8 @@ import yaml
 
 from commands import Placer
 from json_schemas import faults
-from placer_cli.commands.schema import SchemaDocumentKind, schema_of
-from placer_models.files.documents import documents_of
+from placer_cli.commands.schema import SchemaDocumentKind, json_schema_of_document_kind
+from placer_models.files.documents import documents_in_text
 from placer_models.files.errors import InputError
 from placer_models.instance.build import READ_BY
 from placer_models.instance.node_file import read_node_placement_document
@@ -35,7 +35,7 @@ def documents() -> list[dict[str, Any]]:
 @cache
 def schema(kind: str) -> dict[str, Any]:
     """The schema, as it is printed."""
-    return schema_of(SchemaDocumentKind(kind))
+    return json_schema_of_document_kind(SchemaDocumentKind(kind))
 
 
 def refused(tree: object, kind: str) -> list[str]:
@@ -94,7 +94,7 @@ def test_what_the_schema_of_a_node_refuses_the_reader_refuses(field: str, value:
 
     assert refused(tree, "NodePlacement") != []
     with pytest.raises(InputError):
-        read_node_placement_document(documents_of(json.dumps(tree), Path("a.json"))[0])
+        read_node_placement_document(documents_in_text(json.dumps(tree), Path("a.json"))[0])
 
 
 def test_kinds_are_told_when_one_is_not_known(placer: Placer) -> None:

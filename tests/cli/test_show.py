@@ -7,7 +7,7 @@ import pytest
 
 from cli_samples import SMALL, TOO_LARGE, names_in, written
 from commands import Placer
-from placer_cli.exits import Exit
+from placer_cli.exits import ExitCode
 from placer_models.machines.catalogue import catalogue_machine_names
 
 TOPO = """\
@@ -90,7 +90,9 @@ def test_what_cannot_be_shown_is_said_in_a_line(
         "OTHER": written(tmp_path, other, "other.yaml"),
     }
 
-    captured = placer("show", *(names.get(word, word) for word in arguments), code=Exit.BAD_INPUT)
+    captured = placer(
+        "show", *(names.get(word, word) for word in arguments), code=ExitCode.BAD_INPUT
+    )
 
     assert words in captured.err
     assert captured.err.count("\n") == 1
@@ -113,7 +115,7 @@ def test_machines_are_shown_one_at_a_time(tmp_path: Path, placer: Placer) -> Non
     Two machines, or a machine among the files of an instance, are not taken for files.
     """
     for more in ("dgx-2", written(tmp_path, SMALL)):
-        printed = placer("show", "dgx-a100", more, code=Exit.BAD_INPUT)
+        printed = placer("show", "dgx-a100", more, code=ExitCode.BAD_INPUT)
         assert printed.err.startswith(
             "placer: 'dgx-a100' is a machine of the catalogue: show one machine at a time, or "
         )
@@ -128,7 +130,9 @@ def test_a_picture_is_never_written_over_an_input(tmp_path: Path, placer: Placer
     before = Path(file).read_bytes(), Path(answer).read_bytes()
 
     for target in (file, answer):
-        printed = placer("show", file, "--placement", answer, "--svg", target, code=Exit.BAD_INPUT)
+        printed = placer(
+            "show", file, "--placement", answer, "--svg", target, code=ExitCode.BAD_INPUT
+        )
         assert f"--svg {target} would write over the input {target}" in printed.err
 
     assert (Path(file).read_bytes(), Path(answer).read_bytes()) == before
@@ -142,4 +146,4 @@ def test_a_name_may_be_another_name_and_a_number(tmp_path: Path, placer: Placer)
     file = written(tmp_path, text + "  - {name: huge2, requests: {gpu: 9}}\n")
 
     assert "gpu, gpu2" in placer("show", file).out
-    assert "huge, huge2" in placer("solve", file, "--engine", "greedy", code=Exit.NOT_ALL).out
+    assert "huge, huge2" in placer("solve", file, "--engine", "greedy", code=ExitCode.NOT_ALL).out

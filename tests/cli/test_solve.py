@@ -12,7 +12,7 @@ from cli_samples import SMALL, TOO_LARGE, names_in, written
 from commands import Placer
 from placer.search.options import SolveOptions
 from placer_cli.app import main
-from placer_cli.exits import Exit
+from placer_cli.exits import ExitCode
 from placer_models.placement import GaveUp, Infeasible, Unplaced
 
 FAST = ("--workers", "1", "--work-limit", "5")
@@ -55,7 +55,9 @@ def test_no_distance_is_told_from_a_bound_that_nobody_looked_for(
     """
     The greedy path looks for none: that more pods wait than have places is no bound.
     """
-    out = placer("solve", written(tmp_path, TOO_LARGE), "--engine", "greedy", code=Exit.NOT_ALL).out
+    out = placer(
+        "solve", written(tmp_path, TOO_LARGE), "--engine", "greedy", code=ExitCode.NOT_ALL
+    ).out
 
     assert out.startswith("3 of 4 pods placed, not proven optimal.\n")
     assert "%" not in out
@@ -65,7 +67,7 @@ def test_a_pod_without_a_place_ends_with_one_and_a_reason(tmp_path: Path, placer
     """
     What fits is placed; what does not is listed with why.
     """
-    out = placer("solve", written(tmp_path, TOO_LARGE), *FAST, code=Exit.NOT_ALL).out
+    out = placer("solve", written(tmp_path, TOO_LARGE), *FAST, code=ExitCode.NOT_ALL).out
 
     assert out.startswith("3 of 4 pods placed, optimal")
     assert "Without a place" in out
@@ -77,7 +79,7 @@ def test_the_document_has_the_promised_shape(tmp_path: Path, placer: Placer) -> 
     Programs find status, tiers, pods, moves, unplaced and timing (G3).
     """
     command = ["solve", written(tmp_path, TOO_LARGE), *FAST, "--format", "json"]
-    tree = json.loads(placer(*command, code=Exit.NOT_ALL).out)
+    tree = json.loads(placer(*command, code=ExitCode.NOT_ALL).out)
 
     assert (tree["apiVersion"], tree["kind"]) == ("placer/v1", "Placement")
     assert tree["status"] == "partly-placed"
@@ -154,7 +156,7 @@ def test_a_refused_instance_leaves_the_old_output(tmp_path: Path, placer: Placer
     target.write_text("the last good answer")
 
     command = ["solve", written(tmp_path, SMALL + "colour: red\n"), *FAST, "--output", str(target)]
-    printed = placer(*command, code=Exit.BAD_INPUT)
+    printed = placer(*command, code=ExitCode.BAD_INPUT)
 
     assert target.read_text() == "the last good answer"
     assert names_in(tmp_path) == ["instance.yaml", "placement.json"]
@@ -174,7 +176,7 @@ def test_an_output_that_cannot_be_written_is_known_at_once(
     monkeypatch.setattr("placer.search.solver.solve", lambda *_: pytest.fail("it started"))
 
     command = ["solve", written(tmp_path, SMALL), *FAST, "--output", str(tmp_path / target)]
-    assert words in placer(*command, code=Exit.BAD_INPUT).err
+    assert words in placer(*command, code=ExitCode.BAD_INPUT).err
 
 
 @pytest.mark.parametrize(
@@ -187,7 +189,7 @@ def test_an_output_without_a_name_is_refused(
     """
     Neither an empty name nor a dash makes a strange file.
     """
-    printed = placer("solve", written(tmp_path, SMALL), "--output", target, code=Exit.BAD_INPUT)
+    printed = placer("solve", written(tmp_path, SMALL), "--output", target, code=ExitCode.BAD_INPUT)
     assert words in printed.err
 
 
@@ -204,7 +206,7 @@ def test_an_input_is_never_written_over(target: str, tmp_path: Path, placer: Pla
     before = Path(pods).read_bytes()
 
     command = ["solve", nodes, pods, *FAST, "--output", str(tmp_path / target)]
-    captured = placer(*command, code=Exit.BAD_INPUT)
+    captured = placer(*command, code=ExitCode.BAD_INPUT)
 
     assert f"would write over the input {pods}; name another file" in captured.err
     assert (captured.err.count("\n"), captured.out) == (1, "")
@@ -230,7 +232,7 @@ def test_a_machine_that_the_instance_names_is_never_written_over(
     inputs = [nodes, *(str(tmp_path / name) for name in more)]
 
     arguments = [*command, *inputs, option, str(tmp_path / "." / "box.txt")]
-    captured = placer(*arguments, code=Exit.BAD_INPUT)
+    captured = placer(*arguments, code=ExitCode.BAD_INPUT)
 
     assert f"{option} {machine} would write over the input {machine}; name" in captured.err
     assert (captured.err.count("\n"), captured.out) == (1, "")
@@ -243,13 +245,17 @@ LEFT = (Unplaced("huge", "default", None, ("never fits: 9 gpu of 8",)),)
 @pytest.mark.parametrize(
     ("answer", "code", "words"),
     [
-        (GaveUp(1.0, LEFT), Exit.NO_ANSWER, "placed; none was ruled out in 1.0 s; try a longer"),
-        (Infeasible(LEFT), Exit.NOT_ALL, "0 of 3 pods placed: it is proven that nothing"),
+        (
+            GaveUp(1.0, LEFT),
+            ExitCode.NO_ANSWER,
+            "placed; none was ruled out in 1.0 s; try a longer",
+        ),
+        (Infeasible(LEFT), ExitCode.NOT_ALL, "0 of 3 pods placed: it is proven that nothing"),
     ],
 )
 def test_no_placement_is_an_answer_too(
     answer: GaveUp | Infeasible,
-    code: Exit,
+    code: ExitCode,
     words: str,
     tmp_path: Path,
     placer: Placer,
@@ -274,7 +280,7 @@ def test_nothing_placed_greedily_is_proven_by_reasons_that_leave_no_doubt(
     """
     text = SMALL.split("gangs:")[0] + "pods: [{name: huge, requests: {gpu: 9}}]\n"
 
-    printed = placer("solve", written(tmp_path, text), "--engine", "greedy", code=Exit.NOT_ALL)
+    printed = placer("solve", written(tmp_path, text), "--engine", "greedy", code=ExitCode.NOT_ALL)
 
     assert printed.out.startswith(
         "0 of 1 pod placed: it is proven that nothing that waits can have a place.\n"
@@ -292,7 +298,9 @@ pods:
 """
     text = SMALL.split("gangs:")[0] + each_wants_the_other
 
-    printed = placer("solve", written(tmp_path, text), "--engine", "greedy", code=Exit.NO_ANSWER)
+    printed = placer(
+        "solve", written(tmp_path, text), "--engine", "greedy", code=ExitCode.NO_ANSWER
+    )
 
     assert printed.out.startswith(
         "0 of 2 pods placed: the greedy path proves nothing; try --engine auto.\n"
@@ -311,7 +319,7 @@ def test_who_ran_out_is_told_which_limit_to_raise(
     """
     monkeypatch.setattr("placer.search.solver.solve", lambda *_: GaveUp(1.0, ()))
 
-    printed = placer("solve", written(tmp_path, SMALL), limit, "1", code=Exit.NO_ANSWER)
+    printed = placer("solve", written(tmp_path, SMALL), limit, "1", code=ExitCode.NO_ANSWER)
 
     assert words in printed.out
 
@@ -332,7 +340,7 @@ def test_the_options_reach_the_solver(
     monkeypatch.setattr("placer_cli.commands.solve.monotonic", lambda: 0.0)
     options = "--engine greedy --time-limit 7 --work-limit 3 --workers 2 --seed 5"
 
-    placer("solve", written(tmp_path, SMALL), *options.split(), code=Exit.NO_ANSWER)
+    placer("solve", written(tmp_path, SMALL), *options.split(), code=ExitCode.NO_ANSWER)
 
     (got,) = seen
     assert (got.engine, got.time_limit_s, got.work_limit) == ("greedy", 7.0, 3)
@@ -356,7 +364,7 @@ def test_loading_the_search_is_part_of_the_time(
     monkeypatch.setattr("placer.search.solver.solve", fake)
     monkeypatch.setattr("placer_cli.commands.solve.monotonic", lambda: next(times_s))
 
-    placer("solve", written(tmp_path, SMALL), "--time-limit", limit, code=Exit.NO_ANSWER)
+    placer("solve", written(tmp_path, SMALL), "--time-limit", limit, code=ExitCode.NO_ANSWER)
 
     assert [options.time_limit_s for options in seen] == [left_s]
 

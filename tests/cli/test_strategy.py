@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from commands import Placer
-from placer_cli.exits import Exit
+from placer_cli.exits import ExitCode
 
 FILE = str(Path(__file__).parents[2] / "instances" / "rules" / "strategies.yaml")
 FAST = ("--engine", "greedy", "--workers", "1")
@@ -42,7 +42,7 @@ def test_an_unknown_one_is_refused_with_the_nearest(placer: Placer) -> None:
     """
     One line, and exit code 2.
     """
-    printed = placer("solve", FILE, "--strategy", "most-balance", code=Exit.BAD_INPUT)
+    printed = placer("solve", FILE, "--strategy", "most-balance", code=ExitCode.BAD_INPUT)
 
     assert printed.err == (
         "placer: --strategy: 'most-balance' is not one of 'usable', 'pack', 'spread', "

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from cli_samples import SMALL, written
 from commands import Placer
-from placer_cli.progress import progress
+from placer_cli.progress import solving_spinner
 
 PLACER = [sys.executable, "-c", "import sys; from placer_cli.app import main; sys.exit(main())"]
 CHECKOUT = Path(__file__).parents[2]
@@ -87,7 +87,7 @@ def test_progress_tells_what_is_done() -> None:
     """
     screen = StringIO()
 
-    with progress(Console(force_terminal=True, width=60, file=screen)) as tell:
+    with solving_spinner(Console(force_terminal=True, width=60, file=screen)) as tell:
         tell("placing greedily")
 
     assert "placing greedily" in screen.getvalue()

@@ -6,7 +6,7 @@ import pytest
 
 from commands import Placer
 from kubernetes.kubelet_rows import row_of
-from placer_cli.exits import Exit
+from placer_cli.exits import ExitCode
 
 
 @pytest.mark.parametrize(
@@ -41,12 +41,14 @@ def test_what_a_checkpoint_holds_is_said(
     assert placer("validate", str(file)).out == f"{file}: {says}\n"
 
     file.write_text(text.replace("0", "1", 1), encoding="utf-8")
-    assert placer("validate", str(file), code=Exit.BAD_INPUT).err.startswith(f"placer: {file}: ")
+    assert placer("validate", str(file), code=ExitCode.BAD_INPUT).err.startswith(
+        f"placer: {file}: "
+    )
 
     file.write_bytes(b"\xff")
-    printed = placer("validate", str(file), code=Exit.BAD_INPUT)
+    printed = placer("validate", str(file), code=ExitCode.BAD_INPUT)
     assert printed.err == f"placer: {file}: is not UTF-8\n"
 
     file.unlink()
-    printed = placer("validate", str(file), code=Exit.BAD_INPUT)
+    printed = placer("validate", str(file), code=ExitCode.BAD_INPUT)
     assert printed.err.endswith(f"{name}: cannot be read: No such file or directory\n")

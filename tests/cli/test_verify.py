@@ -8,7 +8,7 @@ import pytest
 
 from cli_samples import SMALL, written
 from commands import Placer
-from placer_cli.exits import Exit
+from placer_cli.exits import ExitCode
 
 
 def placement(folder: Path, **changes: object) -> str:
@@ -52,7 +52,7 @@ def test_a_breach_is_named_and_ends_with_one(tmp_path: Path, placer: Placer) -> 
         "verify",
         written(tmp_path, SMALL),
         placement(tmp_path, memory={"7": 2**30}),
-        code=Exit.NOT_ALL,
+        code=ExitCode.NOT_ALL,
     ).out
 
     assert out.splitlines()[0] == "1 breach"
@@ -66,7 +66,7 @@ def test_programs_get_breaches_and_tiers(tmp_path: Path, placer: Placer) -> None
     instance = written(tmp_path, SMALL)
     good = json.loads(placer("verify", instance, placement(tmp_path), "--format", "json").out)
     command = ["verify", instance, placement(tmp_path, node="gpu-7"), "--format", "json"]
-    bad = json.loads(placer(*command, code=Exit.NOT_ALL).out)
+    bad = json.loads(placer(*command, code=ExitCode.NOT_ALL).out)
 
     assert good["breaches"] == []
     assert {"name", "unit", "sense", "value"} == set(good["tiers"][0])
@@ -127,7 +127,7 @@ def test_what_a_file_claims_of_itself_is_compared(
     file = claiming(tmp_path, claims)
 
     command = ["verify", written(tmp_path, SMALL), file, "--format", "json"]
-    tree = json.loads(placer(*command, code=Exit.NOT_ALL if subjects else Exit.DONE).out)
+    tree = json.loads(placer(*command, code=ExitCode.NOT_ALL if subjects else ExitCode.DONE).out)
 
     assert [(b["rule"], b["subject"]) for b in tree["breaches"]] == [
         ("claims", subject) for subject in subjects
@@ -141,7 +141,7 @@ def test_a_false_claim_is_told_with_what_is_measured(tmp_path: Path, placer: Pla
     """
     file = claiming(tmp_path, {"status": "placed", "tiers": tiers(bind=7)})
 
-    out = placer("verify", written(tmp_path, SMALL), file, code=Exit.NOT_ALL).flat
+    out = placer("verify", written(tmp_path, SMALL), file, code=ExitCode.NOT_ALL).flat
 
     assert "claims status the file claims 'placed', but 1 of 3 pods are placed" in out
     assert "claims bind the file claims 7, but 0 is measured" in out
@@ -154,7 +154,7 @@ def test_values_of_a_broken_placement_are_not_compared(tmp_path: Path, placer: P
     file = claiming(tmp_path, {"tiers": tiers(usable=1)}, node="gpu-7")
 
     command = ["verify", written(tmp_path, SMALL), file, "--format", "json"]
-    tree = json.loads(placer(*command, code=Exit.NOT_ALL).out)
+    tree = json.loads(placer(*command, code=ExitCode.NOT_ALL).out)
     rules = {breach["rule"] for breach in tree["breaches"]}
 
     assert "known" in rules

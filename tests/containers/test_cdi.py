@@ -11,14 +11,14 @@ import pytest
 from containers.runtimes import CDI_READER
 from node.environment_readers import awkward_values
 from node.node_documents import a_document, a_pod
-from placer.node.render.environment import environment_of
-from placer.node.render.folder import rendered_files
+from placer.node.render.environment import container_environment_of
+from placer.node.render.folder import rendered_container_files
 from placer.node.targets import desired_container_cgroups
 from placer_models.environment import environment_value_fault
-from placer_models.node_placement import NodePod
+from placer_models.node_placement import NodePlacementPod
 
 
-def with_values(name: str, values: list[str]) -> NodePod:
+def with_values(name: str, values: list[str]) -> NodePlacementPod:
     """A pod with a variable for each value."""
     pod = a_pod(name)
     env = tuple((f"{name}_{i}".upper(), value) for i, value in enumerate(values))
@@ -41,7 +41,7 @@ def test_the_library_reads_every_variable_as_it_is_meant(tmp_path: Path) -> None
     ]
     pods = (with_values("a", list(awkward_values())), with_values("b", drawn))
     document = a_document(*pods)
-    (tmp_path / "placer.json").write_text(rendered_files(document)["cdi/placer.json"])
+    (tmp_path / "placer.json").write_text(rendered_container_files(document)["cdi/placer.json"])
 
     done = subprocess.run([CDI_READER, tmp_path], capture_output=True, text=True)
 
@@ -50,5 +50,5 @@ def test_the_library_reads_every_variable_as_it_is_meant(tmp_path: Path) -> None
     read = json.loads(done.stdout)
     for target, name in zip(desired_container_cgroups(document), ("a", "b"), strict=True):
         lines = read[f"placer.dev/container=default:{name}:main"]
-        env = dict(environment_of(target, document.node))
+        env = dict(container_environment_of(target, document.node))
         assert dict(line.split("=", 1) for line in lines) == env

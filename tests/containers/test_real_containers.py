@@ -12,15 +12,15 @@ from containers.runtimes import path_of
 from node.kernel_machine import alone_on_the_kernel
 from node.node_documents import a_document, a_pod, holding
 from placer.node.apply import apply
-from placer.node.cgroups import CPUS, MEMS, Cgroups
-from placer.node.discover import discover_hardware, to_machine
-from placer.node.host import read_host
-from placer.node.mounts import MountError, kernel_cgroup_files
+from placer.node.cgroups import CPUS, MEMS, CgroupReader
+from placer.node.discover import discover_hardware, machine_from_inventory
+from placer.node.host import read_host_facts
+from placer.node.mounts import CgroupMountError, kernel_cgroup_filesystem
 from placer.node.state import AppliedStateFolder
 from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.device import Device
-from placer_models.node_placement import NodePod
+from placer_models.node_placement import NodePlacementPod
 from placer_models.policy import QosClass
 
 GPUS = tuple(Device("gpu", i, id=f"GPU-{i}", model="A100") for i in range(2))
@@ -30,19 +30,19 @@ GPUS = tuple(Device("gpu", i, id=f"GPU-{i}", model="A100") for i in range(2))
 class Machine:
     """This machine, and a root of our own in its cgroups."""
 
-    def __init__(self, cgroups: Cgroups, folder: Path) -> None:
+    def __init__(self, cgroups: CgroupReader, folder: Path) -> None:
         self.cgroups = cgroups
         self.root = f"placer-test-{os.getpid()}"
-        found = to_machine(discover_hardware(), "here").machine
+        found = machine_from_inventory(discover_hardware(), "here").machine
         self.node = Node("here", replace(found, devices=GPUS))
         self.cpus = cgroups.effective("", CPUS)
         self.mems = format_cpu_list(cgroups.effective("", MEMS))
         self._state = AppliedStateFolder(folder / "state")
 
-    def apply(self, *pods: NodePod, generation: int = 1):
+    def apply(self, *pods: NodePlacementPod, generation: int = 1):
         """Apply a document of the pods, and return it."""
         document = a_document(*pods, generation=generation, node=self.node)
-        host = read_host()
+        host = read_host_facts()
         with self._state.locked():
             apply(document, self.cgroups, host, self._state, root=self.root)
         return document
@@ -59,8 +59,8 @@ def machine(tmp_path: Path) -> Iterator[Machine]:
     if os.geteuid() != 0:
         pytest.skip("only root may make cgroups")
     try:
-        cgroups = Cgroups(kernel_cgroup_files())
-    except MountError as error:
+        cgroups = CgroupReader(kernel_cgroup_filesystem())
+    except CgroupMountError as error:
         pytest.skip(str(error))
     with alone_on_the_kernel():
         found = Machine(cgroups, tmp_path)
@@ -77,7 +77,7 @@ def runtime(request: pytest.FixtureRequest) -> Path:
     return found
 
 
-def a_pod_on(name: str, cpus: CpuSet) -> NodePod:
+def a_pod_on(name: str, cpus: CpuSet) -> NodePlacementPod:
     return a_pod(name, QosClass.LSR, format_cpu_list(cpus), node="here")
 
 

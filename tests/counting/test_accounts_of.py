@@ -12,7 +12,10 @@ from mixed_worlds import mixed_instance
 from placer.counting.account import account_after, account_of, accounts_of
 from placer.scheduling.scheduler_state import record_with_current_pools
 from placer_models.cluster import RunningPod
-from placer_models.illegal_running import counted_as_legal, with_running_as_counted
+from placer_models.illegal_running import (
+    running_pod_counted_as_legal,
+    with_running_pods_counted_as_legal,
+)
 
 WORLDS = 400
 
@@ -25,7 +28,7 @@ def test_they_equal_counts_node_by_node(batch: int) -> None:
     """
     busy = 0
     for seed in range(WORLDS * batch, WORLDS * (batch + 1)):
-        world = with_running_as_counted(mixed_instance(seed))
+        world = with_running_pods_counted_as_legal(mixed_instance(seed))
         twice = [replace(node, name=f"{node.name} too") for node in world.nodes]
         world = replace(world, nodes=(*world.nodes, *twice))
         for node, found in zip(world.nodes, accounts_of(world), strict=True):
@@ -59,7 +62,11 @@ def test_it_equals_a_fresh_count(batch: int) -> None:
         rng = Random(seed)
         world = mixed_instance(seed)
         for node in world.nodes:
-            here = [counted_as_legal(r) for r in world.running if r.placement.node == node.name]
+            here = [
+                running_pod_counted_as_legal(r)
+                for r in world.running
+                if r.placement.node == node.name
+            ]
             here = list(record_with_current_pools(node, here).counted)
             rng.shuffle(here)
             there: list[RunningPod] = []

@@ -12,7 +12,7 @@ from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.device import GPU
-from placer_models.links import counts_by_class, device_classes_by_links, pair_minimum, pair_sum
+from placer_models.links import counts_by_class, linked_classes_of_devices, pair_minimum, pair_sum
 from placer_models.machines.catalogue import load_machine
 from placer_models.placement import ContainerPlacement, Placed, PodPlacement
 from placer_models.pod import Container, ContainerRole, DeviceRequest, Pod, PodSpec, Resources
@@ -185,7 +185,7 @@ def test_no_way_to_part_gpus_is_better(sizes: tuple[int, ...]) -> None:
     """
     By trying all of them: slowest pairs added up, then bandwidth.
     """
-    board = device_classes_by_links(
+    board = linked_classes_of_devices(
         tuple(d for d in DGX_1.devices if d.type == GPU), DGX_1.gpu_links
     )
 

@@ -5,7 +5,12 @@ from hypothesis import strategies as st
 
 from mixed_worlds import mixed_instance
 from placer.counting.account import account_of, accounts_of
-from placer.counting.cores import CoreWant, FreeCore, cores_for_single_threads, pick_cpus
+from placer.counting.cores import (
+    FreeCore,
+    PodCoresToAssign,
+    core_count_for_leftover_threads,
+    pick_cpus,
+)
 from placer.scheduler import Scheduler
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.policy import QosClass
@@ -19,48 +24,50 @@ def cores(count: int, free: int) -> list[FreeCore]:
     return [FreeCore(i, tuple(range(i * free, (i + 1) * free))) for i in range(count)]
 
 
-def picked(count: int, free: int, *wants: CoreWant, threads: int | None = None) -> list[list[int]]:
+def picked(
+    count: int, free: int, *wants: PodCoresToAssign, threads: int | None = None
+) -> list[list[int]]:
     found = pick_cpus(CoreClass(0, count, threads or free, free), cores(count, free), wants)
     assert found is not None
     return found
 
 
-def together(threads: int, touched: int = 1) -> CoreWant:
-    return CoreWant(CoreTake(0, threads, touched), spread=False)
+def together(threads: int, touched: int = 1) -> PodCoresToAssign:
+    return PodCoresToAssign(CoreTake(0, threads, touched), spread=False)
 
 
-def apart(threads: int, touched: int) -> CoreWant:
-    return CoreWant(CoreTake(0, threads, touched), spread=True)
+def apart(threads: int, touched: int) -> PodCoresToAssign:
+    return PodCoresToAssign(CoreTake(0, threads, touched), spread=True)
 
 
 @st.composite
-def promises(draw: st.DrawFn) -> tuple[CoreClass, list[CoreWant]]:
+def promises(draw: st.DrawFn) -> tuple[CoreClass, list[PodCoresToAssign]]:
     """Draw a class and wants that fit by counts."""
     free = draw(st.integers(1, 4))
     found = CoreClass(0, draw(st.integers(1, 7)), draw(st.integers(free, 4)), free)
-    wants: list[CoreWant] = []
+    wants: list[PodCoresToAssign] = []
     for _ in range(draw(st.integers(1, 5))):
         threads = draw(st.integers(0, 6))
         touched = draw(st.integers(min(1, threads), min(threads, found.cores)))
         whole = draw(st.integers(0, 3))
-        more = [*wants, CoreWant(CoreTake(whole, threads, touched), draw(st.booleans()))]
+        more = [*wants, PodCoresToAssign(CoreTake(whole, threads, touched), draw(st.booleans()))]
         if fits(found, more):
             wants = more
     return found, wants
 
 
-def fits(found: CoreClass, wants: list[CoreWant]) -> bool:
+def fits(found: CoreClass, wants: list[PodCoresToAssign]) -> bool:
     return sum(w.take.whole for w in wants) + broken(found, wants) <= found.cores
 
 
-def broken(found: CoreClass, wants: list[CoreWant]) -> int:
+def broken(found: CoreClass, wants: list[PodCoresToAssign]) -> int:
     threads = sum(want.take.threads for want in wants)
     touched = max((want.take.touched for want in wants), default=0)
-    return cores_for_single_threads(found.free, threads, touched)
+    return core_count_for_leftover_threads(found.free, threads, touched)
 
 
 @given(promises())
-def test_counts_that_fit_always_become_ids(case: tuple[CoreClass, list[CoreWant]]) -> None:
+def test_counts_that_fit_always_become_ids(case: tuple[CoreClass, list[PodCoresToAssign]]) -> None:
     """
     Whatever fits by counts gets CPUs: as many as asked for, no CPU twice, on as many
     cores as promised, and no more cores are touched altogether than the counts said.
@@ -88,7 +95,7 @@ def test_one_core_too_few_is_refused() -> None:
     """
     Two whole cores and a thread need three cores.
     """
-    wants = [CoreWant(CoreTake(2, 1, 1), spread=False)]
+    wants = [PodCoresToAssign(CoreTake(2, 1, 1), spread=False)]
 
     assert pick_cpus(CoreClass(0, 2, 2, 2), cores(2, 2), wants) is None
     assert pick_cpus(CoreClass(0, 3, 2, 2), cores(3, 2), wants) is not None
@@ -136,7 +143,9 @@ def test_large_pods_start_at_the_caches_own_borders() -> None:
     """
     The pod of four cores gets the first four, though the pod of one core came first.
     """
-    small, large = picked(8, 2, CoreWant(CoreTake(1), False), CoreWant(CoreTake(4), False))
+    small, large = picked(
+        8, 2, PodCoresToAssign(CoreTake(1), False), PodCoresToAssign(CoreTake(4), False)
+    )
 
     assert sorted(large) == list(range(8))
     assert sorted(small) == [8, 9]

@@ -1,14 +1,14 @@
 """Which NUMA nodes the memory comes from."""
 
-from placer.counting.memory import MemoryWant, split_memory_over_cells
+from placer.counting.memory import PodMemoryToAssign, split_memory_over_cells
 
 
-def pinned(*units: int) -> MemoryWant:
-    return MemoryWant(sum(units), units, ())
+def pinned(*units: int) -> PodMemoryToAssign:
+    return PodMemoryToAssign(sum(units), units, ())
 
 
-def loose(amount: int, *near: int) -> MemoryWant:
-    return MemoryWant(amount, None, near)
+def loose(amount: int, *near: int) -> PodMemoryToAssign:
+    return PodMemoryToAssign(amount, None, near)
 
 
 def test_pinned_memory_is_taken_as_it_is_pinned() -> None:

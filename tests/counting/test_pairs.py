@@ -7,15 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from placer.counting.core_pairs import pick_cpus_for_exclusive_pods
-from placer.counting.cores import CoreWant, FreeCore
-from placer_models.policy import Strength
+from placer.counting.cores import FreeCore, PodCoresToAssign
+from placer_models.policy import RequiredOrPreferred
 from placer_models.problem.problem import CoreTake
 
-Keeps = Strength | None
+Keeps = RequiredOrPreferred | None
 Pod = tuple[int, bool, Keeps]
 """Single threads, whether they have to be on as many cores, how the pod keeps its cores."""
 
-WISH, DEMAND = Strength.PREFERRED, Strength.REQUIRED
+WISH, DEMAND = RequiredOrPreferred.PREFERRED, RequiredOrPreferred.REQUIRED
 
 PODS = st.lists(
     st.one_of(
@@ -28,7 +28,9 @@ PODS = st.lists(
 
 
 def dealt(cores: int, pods: list[Pod]) -> list[list[int]] | None:
-    wants = [CoreWant(CoreTake(0, n, n if apart else 1), spread=apart) for n, apart, _ in pods]
+    wants = [
+        PodCoresToAssign(CoreTake(0, n, n if apart else 1), spread=apart) for n, apart, _ in pods
+    ]
     free = [FreeCore(i, (2 * i, 2 * i + 1)) for i in range(cores)]
     return pick_cpus_for_exclusive_pods(free, wants, [keeps for _, _, keeps in pods])
 
@@ -91,7 +93,10 @@ def test_a_spread_pod_that_keeps_its_cores_has_both_threads_of_some() -> None:
     3 CPUs on 2 cores are both threads of one and one of the other, which a wish does not
     share as long as there is a third core.
     """
-    wants = [CoreWant(CoreTake(0, 3, 2), spread=True), CoreWant(CoreTake(0, 1, 1), spread=True)]
+    wants = [
+        PodCoresToAssign(CoreTake(0, 3, 2), spread=True),
+        PodCoresToAssign(CoreTake(0, 1, 1), spread=True),
+    ]
     free = [FreeCore(i, (2 * i, 2 * i + 1)) for i in range(3)]
 
     assert pick_cpus_for_exclusive_pods(free, wants, [WISH, WISH]) == [[0, 1, 2], [4]]
@@ -106,10 +111,14 @@ def test_whole_cores_that_are_not_there_are_not_given() -> None:
     free = [FreeCore(0, (0, 1))]
 
     assert (
-        pick_cpus_for_exclusive_pods(free, [CoreWant(CoreTake(2, 0, 0), spread=False)], [WISH])
+        pick_cpus_for_exclusive_pods(
+            free, [PodCoresToAssign(CoreTake(2, 0, 0), spread=False)], [WISH]
+        )
         is None
     )
     assert (
-        pick_cpus_for_exclusive_pods(free, [CoreWant(CoreTake(0, 4, 2), spread=True)], [WISH])
+        pick_cpus_for_exclusive_pods(
+            free, [PodCoresToAssign(CoreTake(0, 4, 2), spread=True)], [WISH]
+        )
         is None
     )

@@ -5,7 +5,7 @@ from dataclasses import replace
 from answers import expect
 from greedy.small import Numa, faults, gang, instance, machine, realised, spec
 from placer.counting.account import accounts_of
-from placer.counting.placements import UnrealisableNode, realise
+from placer.counting.placements import NodeIdAssignmentFailure, realise_choices
 from placer.greedy.place import place_greedily
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, RunningPod
@@ -23,10 +23,11 @@ def answer(world: Instance) -> Placement:
     return realised(world, place_greedily(build_problem(world)))
 
 
-def refused(world: Instance, choices: Choices) -> UnrealisableNode:
+def refused(world: Instance, choices: Choices) -> NodeIdAssignmentFailure:
     accounts = accounts_of(world)
     return expect(
-        UnrealisableNode, realise(world, accounts, build_problem(world, accounts), choices)
+        NodeIdAssignmentFailure,
+        realise_choices(world, accounts, build_problem(world, accounts), choices),
     )
 
 

@@ -29,7 +29,7 @@ from placer_models.policy import (
     NodeBindPolicy,
     NumaStrategy,
     QosClass,
-    Strength,
+    RequiredOrPreferred,
 )
 from placer_models.topology import ARM, Topology
 
@@ -213,7 +213,7 @@ def test_a_default_is_held_against_who_requires_the_same() -> None:
     """
     A silent pod counts as PCPULevel, so it may not be on the core of one that demands it.
     """
-    strict = asks("r", 1, exclusive=BY_CORE, exclusive_strength=Strength.REQUIRED)
+    strict = asks("r", 1, exclusive=BY_CORE, exclusive_strength=RequiredOrPreferred.REQUIRED)
     runs = ((strict, put("r", "0")),)
 
     for default, broken in ((BY_CORE, {"exclusive-cores"}), (NO_EXCLUSIVE, set())):
@@ -265,7 +265,7 @@ def test_a_default_is_named_as_the_reason() -> None:
     """
     The one core that is left is kept by a pod that demands it.
     """
-    strict = asks("r", 1, exclusive=BY_CORE, exclusive_strength=Strength.REQUIRED)
+    strict = asks("r", 1, exclusive=BY_CORE, exclusive_strength=RequiredOrPreferred.REQUIRED)
     on = replace(silent(), reserved_cpus=frozenset(range(2, 9)))
     instance = under(
         Defaults(exclusive=BY_CORE), asks("a", 1), on=on, running=((strict, put("r", "0")),)

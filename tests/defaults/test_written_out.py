@@ -14,7 +14,7 @@ from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.defaults import Defaults
 from placer_models.placement import PartlyPlaced, Placed, Placement, PodPlacement
 from placer_models.pod import Pod, PodSpec
-from placer_models.policy import BindPolicy, ExclusivePolicy, NodeBindPolicy, Strength
+from placer_models.policy import BindPolicy, ExclusivePolicy, NodeBindPolicy, RequiredOrPreferred
 from placer_models.topology import ARM
 
 GREEDY = SolveOptions(engine=Engine.GREEDY, workers=1, seed=1)
@@ -33,7 +33,7 @@ def written_out(instance: Instance, node: Node, defaults: Defaults) -> Instance:
 
     def spelt(spec: PodSpec) -> PodSpec:
         if spec.bind is BindPolicy.DEFAULT and bind is not None:
-            spec = replace(spec, bind=bind, bind_strength=Strength.PREFERRED)
+            spec = replace(spec, bind=bind, bind_strength=RequiredOrPreferred.PREFERRED)
         if spec.exclusive is None:
             spec = replace(spec, exclusive=exclusive)
         if spec.alignment is None and node.alignment is None:

@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from placer_models.annotations.device_hint import (
-    DeviceHint,
-    read_device_hints,
+    DeviceAllocateHint,
+    read_device_hints_annotation,
     with_device_hint_applied,
 )
 from placer_models.device_request import (
@@ -24,7 +24,7 @@ from placer_models.device_request import (
     GPU_MEMORY_RATIO,
     KOORD_RDMA,
     DeviceRequestError,
-    checked_amounts,
+    checked_device_request_amounts,
     devices_asked,
     without_gpu_shorthands,
 )
@@ -82,10 +82,10 @@ def answer(row: Row) -> Row:
     said: dict[str, Any] = {key: row[key] for key in ("name", "ask", "nics", "hint") if key in row}
     try:
         if "names" in row:
-            said["names"] = sorted(checked_amounts(row["ask"]))
+            said["names"] = sorted(checked_device_request_amounts(row["ask"]))
         elif "resources" in row:
             said["resources"] = _written(
-                without_gpu_shorthands(checked_amounts(row["ask"])), row["resources"]
+                without_gpu_shorthands(checked_device_request_amounts(row["ask"])), row["resources"]
             )
         else:
             (demand,) = devices_asked(row["ask"])
@@ -100,8 +100,12 @@ def answer(row: Row) -> Row:
     return said
 
 
-def _hint(hint: object) -> DeviceHint:
-    return read_device_hints(json.dumps({"rdma": hint}))["rdma"] if hint else DeviceHint()
+def _hint(hint: object) -> DeviceAllocateHint:
+    return (
+        read_device_hints_annotation(json.dumps({"rdma": hint}))["rdma"]
+        if hint
+        else DeviceAllocateHint()
+    )
 
 
 def _resources(demand: DeviceRequest) -> dict[str, int]:

@@ -9,7 +9,7 @@ from placer_models.device_request import (
     GPU_COMBINATIONS,
     OTHER_SPELLINGS,
     DeviceRequestError,
-    RequestRule,
+    DeviceRequestRuleName,
     devices_asked,
 )
 
@@ -20,7 +20,7 @@ def test_the_page_has_a_row_for_each_rule() -> None:
     """
     No rule without its row, no row without its rule.
     """
-    assert re.findall(r"^\| `(device-\w+)` \|", PAGE, re.MULTILINE) == [*RequestRule]
+    assert re.findall(r"^\| `(device-\w+)` \|", PAGE, re.MULTILINE) == [*DeviceRequestRuleName]
 
 
 def test_the_page_has_a_row_for_each_name() -> None:

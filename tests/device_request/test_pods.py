@@ -7,10 +7,10 @@ import pytest
 
 from device_request.peer_rows import Row, from_peer
 from kubernetes_worlds import pod
-from placer_models.kubernetes.object_fields import ObjectError
-from placer_models.kubernetes.pod import pod_part
+from placer_models.kubernetes.object_fields import KubernetesObjectError
+from placer_models.kubernetes.pod import read_kube_pod
 from placer_models.kubernetes.pod_containers import ClusterFactsForRequests
-from placer_models.kubernetes.pod_spec import read_kube_pod_spec
+from placer_models.kubernetes.pod_spec import parsed_spec_of_kube_pod
 from placer_models.pod import DeviceRequest
 from placer_models.quantity import parse_bytes
 from shared_files import rows_named, shared
@@ -25,8 +25,10 @@ def asked(row: Row) -> tuple[DeviceRequest, ...] | None:
     hint = {"rdma": row["hint"]} if row.get("hint") else {}
     notes = {"scheduling.koordinator.sh/device-allocate-hint": hint} if hint else {}
     try:
-        found = read_kube_pod_spec(pod_part(pod("p", row["ask"], annotations=notes)), READING)
-    except ObjectError:
+        found = parsed_spec_of_kube_pod(
+            read_kube_pod(pod("p", row["ask"], annotations=notes)), READING
+        )
+    except KubernetesObjectError:
         return None
     return found.spec.requests.devices
 

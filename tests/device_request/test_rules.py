@@ -3,7 +3,12 @@
 import pytest
 
 from placer_models.capacity import DeviceQuantity
-from placer_models.device_request import MAX_DEVICES, DeviceRequestError, RequestRule, devices_asked
+from placer_models.device_request import (
+    MAX_DEVICES,
+    DeviceRequestError,
+    DeviceRequestRuleName,
+    devices_asked,
+)
 from placer_models.device_share import DeviceShare
 from placer_models.pod import DeviceRequest
 
@@ -103,62 +108,86 @@ def test_an_npu_is_asked_for_by_its_parts() -> None:
 @pytest.mark.parametrize(
     ("asked", "rule", "words"),
     [
-        ({}, RequestRule.ASKED, "names no device"),
-        ({"cpu": 4, "nvidia.com/gpu": 0}, RequestRule.ASKED, "names no device"),
+        ({}, DeviceRequestRuleName.ASKED, "names no device"),
+        ({"cpu": 4, "nvidia.com/gpu": 0}, DeviceRequestRuleName.ASKED, "names no device"),
         (
             {f"{K}gpu-cores": 5},
-            RequestRule.NAME,
+            DeviceRequestRuleName.NAME,
             "'koordinator.sh/gpu-cores' is no device resource",
         ),
-        ({"kubernetes.io/npu": 5}, RequestRule.NAME, "'kubernetes.io/npu'"),
-        ({"two words": 1}, RequestRule.NAME, "'two words' is no resource"),
-        ({"": 1}, RequestRule.NAME, "'' is no resource"),
+        ({"kubernetes.io/npu": 5}, DeviceRequestRuleName.NAME, "'kubernetes.io/npu'"),
+        ({"two words": 1}, DeviceRequestRuleName.NAME, "'two words' is no resource"),
+        ({"": 1}, DeviceRequestRuleName.NAME, "'' is no resource"),
         (
             {"nvidia.com/gpu": "0.5"},
-            RequestRule.AMOUNT,
+            DeviceRequestRuleName.AMOUNT,
             "nvidia.com/gpu: '0.5' is not a whole number",
         ),
-        ({"nvidia.com/gpu": -1}, RequestRule.AMOUNT, "-1 is negative"),
+        ({"nvidia.com/gpu": -1}, DeviceRequestRuleName.AMOUNT, "-1 is negative"),
         (
             {"nvidia.com/gpu": MAX_DEVICES + 1},
-            RequestRule.AMOUNT,
+            DeviceRequestRuleName.AMOUNT,
             "got 10001; expected up to 10,000",
         ),
-        ({f"{K}gpu": 100 * MAX_DEVICES + 100}, RequestRule.AMOUNT, "expected up to 1,000,000"),
-        ({MEMORY: "half"}, RequestRule.AMOUNT, "gpu-memory: 'half' is no amount"),
-        ({MEMORY: "0.5"}, RequestRule.AMOUNT, "not a whole number of bytes"),
-        ({f"{K}gpu": 50, "kubernetes.io/gpu": 50}, RequestRule.ONCE, "koordinator.sh/gpu is asked"),
-        ({"rdma": 1, f"{K}rdma": 50}, RequestRule.ONCE, "rdma counts devices"),
+        (
+            {f"{K}gpu": 100 * MAX_DEVICES + 100},
+            DeviceRequestRuleName.AMOUNT,
+            "expected up to 1,000,000",
+        ),
+        ({MEMORY: "half"}, DeviceRequestRuleName.AMOUNT, "gpu-memory: 'half' is no amount"),
+        ({MEMORY: "0.5"}, DeviceRequestRuleName.AMOUNT, "not a whole number of bytes"),
+        (
+            {f"{K}gpu": 50, "kubernetes.io/gpu": 50},
+            DeviceRequestRuleName.ONCE,
+            "koordinator.sh/gpu is asked",
+        ),
+        ({"rdma": 1, f"{K}rdma": 50}, DeviceRequestRuleName.ONCE, "rdma counts devices"),
         (
             {CORE: 50},
-            RequestRule.COMBINATION,
+            DeviceRequestRuleName.COMBINATION,
             "cannot be asked for alone; add koordinator.sh/gpu-memory",
         ),
         (
             {MEMORY: 1, RATIO: 1},
-            RequestRule.COMBINATION,
+            DeviceRequestRuleName.COMBINATION,
             "leave out koordinator.sh/gpu-memory-ratio",
         ),
         (
             {f"{K}gpu": 50, SHARED: 1},
-            RequestRule.COMBINATION,
+            DeviceRequestRuleName.COMBINATION,
             "leave out koordinator.sh/gpu.shared",
         ),
-        ({SHARED: 2}, RequestRule.COMBINATION, "cannot be asked for alone"),
-        ({"gpu": 1, "nvidia.com/gpu": 1}, RequestRule.COMBINATION, "gpu and nvidia.com/gpu"),
-        ({f"{K}gpu": 101}, RequestRule.WHOLE, "101 percent"),
-        ({f"{K}rdma": 250}, RequestRule.WHOLE, "ask for up to 100, for 200 or for 300"),
-        ({SHARED: 1, RATIO: 50, f"{K}rdma": 101}, RequestRule.WHOLE, "koordinator.sh/rdma: 101"),
-        ({CORE: 150, MEMORY: "1Gi"}, RequestRule.WHOLE, "gpu-core: 150 percent"),
-        ({SHARED: 2, RATIO: 51}, RequestRule.SPLIT, "a multiple of 2, up to 200"),
-        ({SHARED: 2, RATIO: 202}, RequestRule.SPLIT, "202 percent over 2 GPUs"),
-        ({SHARED: 2, RATIO: 50, CORE: 7}, RequestRule.SPLIT, "gpu-core: 7 percent over 2 GPUs"),
-        ({**NPU, SHARED: 2}, RequestRule.NPU, "got 2; expected 1 at most"),
-        ({**NPU, "huawei.com/npu-dvpp": 101}, RequestRule.NPU, "npu-dvpp: got 101; expected 100"),
+        ({SHARED: 2}, DeviceRequestRuleName.COMBINATION, "cannot be asked for alone"),
+        (
+            {"gpu": 1, "nvidia.com/gpu": 1},
+            DeviceRequestRuleName.COMBINATION,
+            "gpu and nvidia.com/gpu",
+        ),
+        ({f"{K}gpu": 101}, DeviceRequestRuleName.WHOLE, "101 percent"),
+        ({f"{K}rdma": 250}, DeviceRequestRuleName.WHOLE, "ask for up to 100, for 200 or for 300"),
+        (
+            {SHARED: 1, RATIO: 50, f"{K}rdma": 101},
+            DeviceRequestRuleName.WHOLE,
+            "koordinator.sh/rdma: 101",
+        ),
+        ({CORE: 150, MEMORY: "1Gi"}, DeviceRequestRuleName.WHOLE, "gpu-core: 150 percent"),
+        ({SHARED: 2, RATIO: 51}, DeviceRequestRuleName.SPLIT, "a multiple of 2, up to 200"),
+        ({SHARED: 2, RATIO: 202}, DeviceRequestRuleName.SPLIT, "202 percent over 2 GPUs"),
+        (
+            {SHARED: 2, RATIO: 50, CORE: 7},
+            DeviceRequestRuleName.SPLIT,
+            "gpu-core: 7 percent over 2 GPUs",
+        ),
+        ({**NPU, SHARED: 2}, DeviceRequestRuleName.NPU, "got 2; expected 1 at most"),
+        (
+            {**NPU, "huawei.com/npu-dvpp": 101},
+            DeviceRequestRuleName.NPU,
+            "npu-dvpp: got 101; expected 100",
+        ),
     ],
 )
 def test_what_breaks_a_rule_is_refused_in_its_name(
-    asked: Asked, rule: RequestRule, words: str
+    asked: Asked, rule: DeviceRequestRuleName, words: str
 ) -> None:
     """
     One line that names the rule, the resource, the value and the mend.

@@ -24,17 +24,17 @@ from kernel_trees import (
     smt_machine,
     tar_of,
 )
-from placer.node.discover import discover_hardware, to_machine
+from placer.node.discover import discover_hardware, machine_from_inventory
 from placer.node.discover.devices import discover_devices
 from placer.node.discover.hwloc_devices import read_hwloc_devices
 from placer.node.discover.hwloc_xml import parse_hwloc_tree, read_hwloc
 from placer.node.discover.inventory import HardwareInventory
 from placer.node.discover.nvidia_smi import read_smi
-from placer.node.discover.report import DiscoverOutputKind, discovered_to_json
+from placer.node.discover.report import DiscoverOutputKind, discovered_machine_to_dict
 from placer.node.discover.sysfs import read_sysfs
 from placer_models.files.errors import InputError
 from placer_models.instance.machine_schema import MachineFile
-from placer_models.instance.machine_schema import to_machine as read_machine
+from placer_models.instance.machine_schema import machine_of_file as read_machine
 
 TREE = {
     **smt_machine(),
@@ -82,14 +82,14 @@ def damaged(data: bytes, edits: list[tuple[int, str, bytes]]) -> bytes:
 def complaint(discover: Callable[[], HardwareInventory]) -> str:
     """Return the message that refuses the dump; empty where it becomes a machine all the same."""
     try:
-        found = to_machine(discover())
+        found = machine_from_inventory(discover())
     except InputError as error:
         return str(error)
     assert found.machine.topology.online == found.inventory.online
     assert found.instance().nodes[0].machine is found.machine
-    written = json.dumps(discovered_to_json(found, DiscoverOutputKind.MACHINE))
+    written = json.dumps(discovered_machine_to_dict(found, DiscoverOutputKind.MACHINE))
     assert read_machine(MachineFile.model_validate_json(written)) == found.machine
-    assert discovered_to_json(found, DiscoverOutputKind.INVENTORY)["kind"] == "Inventory"
+    assert discovered_machine_to_dict(found, DiscoverOutputKind.INVENTORY)["kind"] == "Inventory"
     return ""
 
 

@@ -15,8 +15,8 @@ from kernel_trees import (
     smt_machine,
 )
 from placer.node.discover.devices import discover_devices
-from placer.node.discover.inventory import FoundDevices
-from placer.node.discover.pci import PciPlace, bus_id_of, pci_path_kind
+from placer.node.discover.inventory import DiscoveredDevices
+from placer.node.discover.pci import PciDevicePlace, normalised_pci_bus_id, pci_path_kind
 from placer_models.device import VirtualFunction
 from placer_models.files.errors import InputError
 
@@ -24,7 +24,7 @@ NIC = a_pci_device("0000:18:00.0", "0000:17:01.0", numa_node=1)
 SWITCH = ("0000:17:01.0", "0000:18:00.0", "0000:19:01.0")
 
 
-def read(*trees: Tree) -> FoundDevices:
+def read(*trees: Tree) -> DiscoveredDevices:
     return discover_devices(files_of(*trees), ())
 
 
@@ -213,25 +213,28 @@ def test_paths_have_the_names_that_tools_give_them() -> None:
     """
     From one switch to the other end of the machine.
     """
-    here = PciPlace("a", "0000:17", SWITCH, 0)
+    here = PciDevicePlace("a", "0000:17", SWITCH, 0)
 
     assert here.switch == "0000:18:00.0"
-    assert pci_path_kind(here, PciPlace("b", "0000:17", (*SWITCH[:2], "0000:19:02.0"), 0)) == "PIX"
-    assert pci_path_kind(here, PciPlace("b", "0000:17", SWITCH[:1], 0)) == "PXB"
-    assert pci_path_kind(here, PciPlace("b", "0000:17", ("0000:17:02.0",), 0)) == "PHB"
-    assert pci_path_kind(here, PciPlace("b", "0000:3a", (), 0)) == "NODE"
-    assert pci_path_kind(here, PciPlace("b", "0000:3a", (), 1)) == "SYS"
-    assert pci_path_kind(PciPlace("a"), PciPlace("b")) == "SYS"
+    assert (
+        pci_path_kind(here, PciDevicePlace("b", "0000:17", (*SWITCH[:2], "0000:19:02.0"), 0))
+        == "PIX"
+    )
+    assert pci_path_kind(here, PciDevicePlace("b", "0000:17", SWITCH[:1], 0)) == "PXB"
+    assert pci_path_kind(here, PciDevicePlace("b", "0000:17", ("0000:17:02.0",), 0)) == "PHB"
+    assert pci_path_kind(here, PciDevicePlace("b", "0000:3a", (), 0)) == "NODE"
+    assert pci_path_kind(here, PciDevicePlace("b", "0000:3a", (), 1)) == "SYS"
+    assert pci_path_kind(PciDevicePlace("a"), PciDevicePlace("b")) == "SYS"
 
 
 def test_bus_ids_are_written_as_the_kernel_does() -> None:
     """
     NVIDIA's tools write domains of eight digits, in capitals.
     """
-    assert bus_id_of("00000000:3B:00.0") == "0000:3b:00.0"
-    assert bus_id_of("00010000:3B:00.0") == "10000:3b:00.0"
+    assert normalised_pci_bus_id("00000000:3B:00.0") == "0000:3b:00.0"
+    assert normalised_pci_bus_id("00010000:3B:00.0") == "10000:3b:00.0"
     with pytest.raises(ValueError, match="expected a bus id such as"):
-        bus_id_of("3b:00")
+        normalised_pci_bus_id("3b:00")
 
 
 def test_a_number_that_the_kernel_does_not_write_is_named() -> None:
@@ -247,4 +250,4 @@ def test_a_machine_may_have_no_device() -> None:
     """
     Then there is nothing to say.
     """
-    assert read(smt_machine(), a_cpu(0), a_node(0, "0")) == FoundDevices()
+    assert read(smt_machine(), a_cpu(0), a_node(0, "0")) == DiscoveredDevices()

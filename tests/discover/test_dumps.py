@@ -5,14 +5,14 @@ from functools import cache
 
 import pytest
 
-from placer.node.discover import discover_hardware, to_machine
+from placer.node.discover import discover_hardware, machine_from_inventory
 from placer.node.discover.inventory import HardwareInventory
 from placer_models.cpuset import format_cpu_list
 from placer_models.instance.machine_schema import MachineFile
-from placer_models.instance.machine_schema import to_machine as read_machine
+from placer_models.instance.machine_schema import machine_of_file as read_machine
 from placer_models.instance.machine_writer import machine_to_dict
 from placer_models.machines.catalogue import load_machine
-from placer_models.policy import CoreKind
+from placer_models.policy import HybridCoreKind
 from shared_files import Row, rows_named, shared
 
 DUMPS = [
@@ -128,7 +128,7 @@ def test_a_dump_becomes_a_machine_that_reads_back(name: str) -> None:
     Whatever a real kernel says fits our words, in a file and back; each core is still one.
     """
     _, inventory = found(name)
-    machine = to_machine(inventory).machine
+    machine = machine_from_inventory(inventory).machine
     written = json.dumps(machine_to_dict(machine, machine.name))
 
     assert read_machine(MachineFile.model_validate_json(written)) == machine
@@ -162,7 +162,10 @@ def test_a_dump_is_the_machine_that_was_written_down_from_it(name: str) -> None:
     CPU by CPU: core, package, NUMA node, cache and kind; memory, distances; AMD's and NVIDIA's
     GPUs, RDMA ports and vector engines with their NUMA nodes (C1, D1, D15).
     """
-    here, there = to_machine(found(name)[1]).machine, load_machine(WRITTEN_BY_HAND[name])
+    here, there = (
+        machine_from_inventory(found(name)[1]).machine,
+        load_machine(WRITTEN_BY_HAND[name]),
+    )
 
     assert here.topology.cpus == there.topology.cpus
     assert here.topology.architecture == there.topology.architecture
@@ -202,7 +205,7 @@ def test_kinds_of_cores_are_told_apart() -> None:
         "48amd64-4pa2n6c-sparse": "",
     }
     for name, cpus in efficient.items():
-        topology = to_machine(found(name)[1]).machine.topology
-        slow = [cpu.id for cpu in topology.cpus if cpu.kind is CoreKind.EFFICIENCY]
+        topology = machine_from_inventory(found(name)[1]).machine.topology
+        slow = [cpu.id for cpu in topology.cpus if cpu.kind is HybridCoreKind.EFFICIENCY]
 
         assert format_cpu_list(slow) == cpus, name

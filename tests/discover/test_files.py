@@ -8,8 +8,8 @@ import pytest
 
 from kernel_trees import CPU, a_cpu, smt_machine, tar_of, write_tree
 from placer.node.discover import discover_hardware
-from placer.node.discover.machine_files import MachineFiles, parse_mask
-from placer.node.discover.roots import ArchiveMembers, open_machine_files
+from placer.node.discover.machine_files import DiscoverMachineFiles, parse_kernel_cpu_mask
+from placer.node.discover.roots import DiscoverTarArchive, open_machine_files
 from placer_models.files.errors import InputError
 
 MACHINE = smt_machine()
@@ -134,7 +134,7 @@ def test_what_is_no_dump_is_told_so(tmp_path: Path) -> None:
     assert refused(tmp_path / "none") == f"{tmp_path / 'none'}: does not exist"
 
 
-class _Locked(ArchiveMembers):
+class _Locked(DiscoverTarArchive):
     """Files of which one may not be read, and one is not answered for."""
 
     def data(self, path: str) -> bytes:
@@ -156,7 +156,7 @@ def test_a_file_that_may_not_be_read_is_named() -> None:
         "cpu1/topology": {"thread_siblings_list"},
         path: b"1",
     }
-    files = MachineFiles("a dump", _Locked(found))
+    files = DiscoverMachineFiles("a dump", _Locked(found))
 
     assert files.read("isolated") is None
     with pytest.raises(InputError) as caught:
@@ -178,11 +178,11 @@ def test_masks_are_read_in_words() -> None:
     """
     More than 64 CPUs, and words that are not filled up.
     """
-    assert parse_mask("1") == {0}
-    assert parse_mask("8000,00000001") == {0, 47}
-    assert parse_mask("1,00000000,00000000,00000003") == {0, 1, 96}
-    assert parse_mask("ffffffffffffffff") == frozenset(range(64))
-    assert parse_mask("00000000") == frozenset()
+    assert parse_kernel_cpu_mask("1") == {0}
+    assert parse_kernel_cpu_mask("8000,00000001") == {0, 47}
+    assert parse_kernel_cpu_mask("1,00000000,00000000,00000003") == {0, 1, 96}
+    assert parse_kernel_cpu_mask("ffffffffffffffff") == frozenset(range(64))
+    assert parse_kernel_cpu_mask("00000000") == frozenset()
 
 
 def test_this_machine_can_be_read() -> None:

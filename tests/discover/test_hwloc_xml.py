@@ -6,7 +6,7 @@ import pytest
 
 from discover.hwloc_files import VERSION_1, VERSION_2
 from placer.node.discover import discover_hardware
-from placer.node.discover.hwloc_xml import parse_bitmap
+from placer.node.discover.hwloc_xml import parse_hwloc_bitmap
 from placer.node.discover.inventory import HardwareInventory
 from placer_models.cpuset import format_cpu_list
 from placer_models.files.errors import InputError
@@ -90,15 +90,15 @@ def test_bitmaps_have_empty_words() -> None:
     """
     hwloc leaves out words that are 0.
     """
-    assert parse_bitmap("0xf0000000,,0x1") == {0, 92, 93, 94, 95}
-    assert parse_bitmap("0x0") == frozenset()
-    endless = parse_bitmap("0xf...f,0x00000003")
+    assert parse_hwloc_bitmap("0xf0000000,,0x1") == {0, 92, 93, 94, 95}
+    assert parse_hwloc_bitmap("0x0") == frozenset()
+    endless = parse_hwloc_bitmap("0xf...f,0x00000003")
     assert {0, 1, 32, 65_535} <= endless
     assert 2 not in endless
-    assert len(parse_bitmap("0xf...f")) == 65_536
+    assert len(parse_hwloc_bitmap("0xf...f")) == 65_536
     for text in ("0x123456789", "-1", "0x1 0x2", "0x1_0"):
         with pytest.raises(ValueError, match="expected a set in words of 32 bits"):
-            parse_bitmap(text)
+            parse_hwloc_bitmap(text)
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ from kubernetes_dumps import read
 from kubernetes_worlds import node
 from placer.node.discover import discover_hardware
 from placer.node.discover.device_object import write_device_object
-from placer.node.discover.inventory import FoundDevices, HardwareInventory
+from placer.node.discover.inventory import DiscoveredDevices, HardwareInventory
 from placer.node.discover.kubelet import with_kubelet_allocations
-from placer.node.discover.machine import to_machine
+from placer.node.discover.machine import machine_from_inventory
 from placer.node.discover.node_resource_topology import write_node_resource_topology
 from placer.node.discover.sysfs import read_sysfs
 from placer_models.cpuset import format_cpu_list
@@ -33,7 +33,9 @@ GPUS = tuple(Device("gpu", i, id=f"GPU-{i}", numa_node=0) for i in range(5))
 def found(tree: Tree, devices: tuple[Device, ...] = (), mib: int = 1024) -> HardwareInventory:
     """Return what is found of a machine of eight CPUs."""
     files = files_of(tree, *map(a_cpu, range(8)), a_node(0, "0-7", mib))
-    return with_kubelet_allocations(files, replace(read_sysfs(files), found=FoundDevices(devices)))
+    return with_kubelet_allocations(
+        files, replace(read_sysfs(files), found=DiscoveredDevices(devices))
+    )
 
 
 def given(ids: list[str], resource: str = "nvidia.com/gpu") -> Tree:
@@ -66,7 +68,7 @@ def test_cpus_of_pods_are_reserved() -> None:
 
     assert inventory.policy is not None
     assert inventory.policy.policy == "static"
-    assert format_cpu_list(to_machine(inventory).node().reserved_cpus) == "1-2,5,7"
+    assert format_cpu_list(machine_from_inventory(inventory).node().reserved_cpus) == "1-2,5,7"
 
 
 def test_devices_of_pods_are_given_to_nobody() -> None:
@@ -74,7 +76,7 @@ def test_devices_of_pods_are_given_to_nobody() -> None:
     By the ids of their plugin, on a node of the machine; the machine itself has them.
     """
     inventory = found({DEVICE_MANAGER_CHECKPOINT: row_of("devices", "2")}, GPUS)
-    machine = to_machine(inventory)
+    machine = machine_from_inventory(inventory)
 
     assert machine.node().unhealthy == {("gpu", 1), ("gpu", 2), ("gpu", 3)}
     assert machine.node().checkpoint_devices == machine.node().unhealthy
@@ -91,7 +93,7 @@ def test_a_device_object_says_what_pods_hold(ids: list[str], free: list[int]) ->
     """
     All its GPUs are healthy; a dump that has it gives nobody those that a pod holds (D12).
     """
-    written = write_device_object(to_machine(found(given(ids), GPUS), "n1"))
+    written = write_device_object(machine_from_inventory(found(given(ids), GPUS), "n1"))
     assert all(one["health"] for one in written["spec"]["devices"])
 
     instance, _ = read(node(), written)
@@ -108,7 +110,7 @@ def test_a_gpu_that_the_machine_does_not_have_keeps_nothing() -> None:
     other = "GPU-36b27e44-b086-46f7-f2dc-73c36dc65991"
     gpus = tuple(Device("gpu", i, id=id, numa_node=0) for i, id in enumerate(here))
     for ids, held in (([other], []), ([other, here[1]], [1])):
-        machine = to_machine(found(given(ids), gpus), "n1")
+        machine = machine_from_inventory(found(given(ids), gpus), "n1")
         assert machine.node().unhealthy == {("gpu", minor) for minor in held}
         assert any(
             f"a pod holds nvidia.com/gpu {other}, which this machine does not have; rule: nothing "
@@ -124,14 +126,14 @@ def test_no_device_of_a_type_is_given_where_nobody_knows_which_is_held() -> None
     """
     An id that means nothing here may be any of them; of another type it is none of them.
     """
-    machine = to_machine(found(given(["tegra"]), GPUS))
+    machine = machine_from_inventory(found(given(["tegra"]), GPUS))
     assert machine.node().unhealthy == {("gpu", minor) for minor in range(5)}
     assert any(
         "a pod holds nvidia.com/gpu 'tegra', and nothing says which gpu that is; rule: a node of "
         "this machine gives no gpu to anybody" in warning
         for warning in machine.warnings
     )
-    machine = to_machine(found(given(["x"], "example.com/fpga"), GPUS))
+    machine = machine_from_inventory(found(given(["x"], "example.com/fpga"), GPUS))
     assert machine.node().unhealthy == frozenset()
 
 
@@ -142,7 +144,7 @@ def test_an_instance_of_nobody_knows_which_gpu_holds_those_in_mig_mode() -> None
     inventory = found(given(["MIG-5c89852c"], "nvidia.com/mig-1g.5gb"), GPUS)
     modes = replace(inventory.found, modes=((1, "A100-40GB"), (3, "A100-40GB")))
 
-    node = to_machine(replace(inventory, found=modes)).node()
+    node = machine_from_inventory(replace(inventory, found=modes)).node()
 
     assert node.unhealthy == {("gpu", 1), ("gpu", 3)}
     assert not any(node.is_healthy(one) for one in node.devices if one.type.startswith("mig-"))
@@ -153,7 +155,7 @@ def test_memory_of_pods_and_of_the_system_is_given_to_nobody() -> None:
     NUMA node 0 has 64 GiB: the system keeps 1 of them, pods have 8.
     """
     inventory = found({MEMORY_MANAGER_STATE: row_of("memory", "1")}, mib=64 * 1024)
-    machine = to_machine(inventory)
+    machine = machine_from_inventory(inventory)
 
     assert machine.machine.topology.numa_nodes == (NumaNode(0, 64 * GIB),)
     assert machine.node().machine.topology.numa_nodes == (NumaNode(0, 55 * GIB),)
@@ -180,7 +182,7 @@ def test_hugepages_of_pods_are_given_to_nobody() -> None:
     (numa,) = inventory.numa_nodes
     inventory = replace(inventory, numa_nodes=(replace(numa, hugepages=pages),))
 
-    node = to_machine(inventory).node()
+    node = machine_from_inventory(inventory).node()
 
     left = (Hugepages(2**21, 98),)
     assert node.machine.topology.numa_nodes == (NumaNode(0, 55 * GIB - 2 * 2**21, left),)

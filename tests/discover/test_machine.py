@@ -7,20 +7,20 @@ from dataclasses import replace
 import pytest
 
 from kernel_trees import CPU, NODE, Tree, a_cpu, a_node, files_of, smt_machine
-from placer.node.discover import to_machine
-from placer.node.discover.inventory import FoundDevices
-from placer.node.discover.machine import DiscoveredMachine, sanitised_name
+from placer.node.discover import machine_from_inventory
+from placer.node.discover.inventory import DiscoveredDevices
+from placer.node.discover.machine import DiscoveredMachine, sanitised_file_name
 from placer.node.discover.sysfs import read_sysfs
 from placer_models.cpuset import format_cpu_list
 from placer_models.device import Device
 from placer_models.instance.machine_schema import MachineFile
-from placer_models.instance.machine_schema import to_machine as read_machine
+from placer_models.instance.machine_schema import machine_of_file as read_machine
 from placer_models.instance.machine_writer import machine_to_dict
-from placer_models.policy import CoreKind
+from placer_models.policy import HybridCoreKind
 
 
 def discover(*trees: Tree) -> DiscoveredMachine:
-    found = to_machine(read_sysfs(files_of({"proc/sys/kernel/arch": "x86_64"}, *trees)))
+    found = machine_from_inventory(read_sysfs(files_of({"proc/sys/kernel/arch": "x86_64"}, *trees)))
     written = json.dumps(machine_to_dict(found.machine, found.machine.name))
     assert read_machine(MachineFile.model_validate_json(written)) == found.machine
     return found
@@ -194,7 +194,7 @@ def test_of_many_capacities_there_are_two_kinds() -> None:
     ]
     found = discover(*cpus, a_node(0, "0-3"))
 
-    slow = [c.id for c in found.machine.topology.cpus if c.kind is CoreKind.EFFICIENCY]
+    slow = [c.id for c in found.machine.topology.cpus if c.kind is HybridCoreKind.EFFICIENCY]
     assert slow == [0, 1]
     assert "cores have 4 capacities (280, 767, 768, 1024); rule: " in found.warnings[0]
 
@@ -229,11 +229,11 @@ def test_a_numa_node_of_the_size_of_a_gpu_is_its_memory() -> None:
     nodes |= a_node(10, "", mib=512)
     inventory = read_sysfs(files_of(a_cpu(0), nodes))
     gpus = [Device("gpu", i, memory_bytes=size << 20) for i, size in enumerate((256, 256, 1024))]
-    found = to_machine(replace(inventory, found=FoundDevices(tuple(gpus))))
+    found = machine_from_inventory(replace(inventory, found=DiscoveredDevices(tuple(gpus))))
 
     sizes = [node.memory_bytes >> 20 for node in found.machine.topology.numa_nodes]
     assert sizes == [512, 0, 0, 512]
-    fewer = to_machine(replace(inventory, found=FoundDevices((gpus[0],))))
+    fewer = machine_from_inventory(replace(inventory, found=DiscoveredDevices((gpus[0],))))
     assert [node.memory_bytes >> 20 for node in fewer.machine.topology.numa_nodes][1] == 256
 
 
@@ -267,5 +267,5 @@ def test_names_hold_what_files_allow() -> None:
     """
     Letters, digits and a few signs, not at the ends.
     """
-    assert sanitised_name("Power Edge (R630)_") == "Power-Edge-R630"
-    assert sanitised_name("ß") == ""
+    assert sanitised_file_name("Power Edge (R630)_") == "Power-Edge-R630"
+    assert sanitised_file_name("ß") == ""

@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 
 from annotations.documents import spoilt
 from kernel_trees import files_of, smt_machine
-from placer.node.discover import discover_hardware, to_machine
+from placer.node.discover import discover_hardware, machine_from_inventory
 from placer.node.discover.inventory import HardwareInventory
 from placer.node.discover.machine import DiscoveredMachine
 from placer.node.discover.node_resource_topology import write_node_resource_topology
-from placer.node.discover.report import DiscoverOutputKind, discovered_to_json
+from placer.node.discover.report import DiscoverOutputKind, discovered_machine_to_dict
 from placer.node.discover.sysfs import read_sysfs
 from placer_models.cpuset import format_cpu_list
 from placer_models.files.errors import InputError
 from placer_models.instance.machine_schema import MachineFile
-from placer_models.instance.machine_schema import to_machine as read_machine
+from placer_models.instance.machine_schema import machine_of_file as read_machine
 from placer_models.policy import AlignmentPolicy, AlignmentScope
 from placer_models.topology import Hugepages
 
@@ -76,7 +76,7 @@ def test_an_object_is_read_whole(tmp_path: Path) -> None:
     """
     Cores by package and number, memory, pages, distances, devices by zone.
     """
-    found = to_machine(read(tmp_path, an_object()))
+    found = machine_from_inventory(read(tmp_path, an_object()))
     topology = found.machine.topology
 
     assert sorted(map(format_cpu_list, topology.cores.values())) == ["0,8", "1", "2", "3"]
@@ -97,7 +97,7 @@ def test_what_the_kubelet_keeps_or_has_given_out_is_reserved(tmp_path: Path) -> 
     """
     CPU 0 is reserved, CPU 3 belongs to a pod that nobody else names: neither can be given.
     """
-    found = to_machine(read(tmp_path, an_object()))
+    found = machine_from_inventory(read(tmp_path, an_object()))
     node = found.node()
 
     assert (node.name, format_cpu_list(node.reserved_cpus)) == ("n1", "0,3")
@@ -147,11 +147,11 @@ def test_a_machine_is_written_and_read_back(tmp_path: Path) -> None:
     Out as Koordinator's agent would write it, and in again: the same CPUs, memory and node.
     """
     status = {"proc/self/status": "Cpus_allowed_list:\t1-7", "proc/sys/kernel/hostname": "n"}
-    here = to_machine(read_sysfs(files_of(smt_machine(), status)))
+    here = machine_from_inventory(read_sysfs(files_of(smt_machine(), status)))
     written = write_node_resource_topology(here)
     file = tmp_path / "nrt.yaml"
     file.write_text(yaml.safe_dump(written))
-    back = to_machine(discover_hardware(file))
+    back = machine_from_inventory(discover_hardware(file))
 
     def facts(found: DiscoveredMachine) -> object:
         topology = found.machine.topology
@@ -222,8 +222,8 @@ def test_any_part_of_an_object_may_be_anything(
     folder = tmp_path_factory.getbasetemp()
     message = ""
     try:
-        found = to_machine(read(folder, spoilt(an_object(), data.draw)))
-        written = json.dumps(discovered_to_json(found, DiscoverOutputKind.MACHINE))
+        found = machine_from_inventory(read(folder, spoilt(an_object(), data.draw)))
+        written = json.dumps(discovered_machine_to_dict(found, DiscoverOutputKind.MACHINE))
         assert read_machine(MachineFile.model_validate_json(written)) == found.machine
         write_node_resource_topology(found)
     except InputError as error:
@@ -242,6 +242,6 @@ def test_cpus_of_pods_that_the_object_lacks_are_told_and_left_out(tmp_path: Path
     annotations["node.koordinator.sh/pod-cpu-allocs"] = json.dumps(alloc)
     file = tmp_path / "nrt.json"
     file.write_text(json.dumps(wrong))
-    found = to_machine(discover_hardware(file))
+    found = machine_from_inventory(discover_hardware(file))
     assert found.reserved == {0, 3}
     assert "CPUs in pod-cpu-allocs that cpu-topology lacks are left out" in found.warnings

@@ -8,18 +8,18 @@ import pytest
 from discover.nvidia_texts import LIST, MATRIX, QUERY
 from fake_nvml import GPU, LOST, NPU, SWITCH, UNKNOWN, FakeGpu, FakeNvml
 from kernel_trees import a_pci_device, files_of
-from placer.node.discover.inventory import FoundDevices
+from placer.node.discover.inventory import DiscoveredDevices
 from placer.node.discover.nvidia import gpus_to_devices
 from placer.node.discover.nvidia_smi import read_smi, read_smi_file, smi_devices
 from placer.node.discover.nvml import NoNvmlError, read_nvml
-from placer.node.discover.pci import PciPlace, pci_place_of
+from placer.node.discover.pci import PciDevicePlace, pci_place_of
 from placer_models.files.errors import InputError
 
 BUSES = [f"0000:{bus:02x}:00.0" for bus in (0x18, 0x2A, 0x3A, 0x5D)]
 
 
-def nowhere(bus_id: str) -> PciPlace:
-    return PciPlace(bus_id)
+def nowhere(bus_id: str) -> PciDevicePlace:
+    return PciDevicePlace(bus_id)
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def nvml(monkeypatch: pytest.MonkeyPatch) -> FakeNvml:
     return fake
 
 
-def found() -> FoundDevices:
+def found() -> DiscoveredDevices:
     return gpus_to_devices(read_nvml(), nowhere)
 
 

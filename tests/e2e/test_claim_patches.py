@@ -12,7 +12,7 @@ from e2e.control_plane import ControlPlane
 from e2e.witness import Witness
 from kubernetes_worlds import Json, node, pod
 from placer_cli.app import main
-from placer_cli.exits import Exit
+from placer_cli.exits import ExitCode
 
 pytestmark = pytest.mark.e2e
 
@@ -58,7 +58,9 @@ def test_claims_are_told_before_the_bindings(cluster: ControlPlane, tmp_path: Pa
     kinds = "nodes,pods,namespaces,resourceslices,deviceclasses,resourceclaims"
     dump.write_text(cluster.kubectl("get", kinds, "-A", "-o", "json"))
     limits = ["--workers", "1", "--work-limit", "5", "--seed", "0"]
-    assert main(["solve", str(dump), *limits, "--emit", "bindings,claims", str(told)]) == Exit.DONE
+    assert (
+        main(["solve", str(dump), *limits, "--emit", "bindings,claims", str(told)]) == ExitCode.DONE
+    )
 
     _send(cluster, told)
 

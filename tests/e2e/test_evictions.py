@@ -10,7 +10,7 @@ from containers.runtimes import MissingError
 from e2e.control_plane import ControlPlane
 from kubernetes_worlds import Json, node, pod
 from placer_cli.app import main
-from placer_cli.exits import Exit
+from placer_cli.exits import ExitCode
 
 pytestmark = pytest.mark.e2e
 
@@ -47,7 +47,7 @@ def test_the_pod_that_moves_is_evicted_and_no_other_of_its_name(
     dump, told = tmp_path / "dump.json", tmp_path / "told"
     dump.write_text(cluster.kubectl("get", "nodes,pods,namespaces", "-A", "-o", "json"))
     solve = ["solve", str(dump), "--workers", "1", "--move-budget", "1"]
-    assert main([*solve, "--emit", "evictions,bindings", str(told)]) == Exit.DONE
+    assert main([*solve, "--emit", "evictions,bindings", str(told)]) == ExitCode.DONE
     (file,) = (told / "evictions").iterdir()
     eviction: Json = json.loads(file.read_text())
     name = eviction["metadata"]["name"]

@@ -20,7 +20,7 @@ from e2e.storage_objects import (
 )
 from kubernetes_worlds import Json, node, pod
 from placer_cli.app import main
-from placer_cli.exits import Exit
+from placer_cli.exits import ExitCode
 
 pytestmark = pytest.mark.e2e
 
@@ -55,7 +55,7 @@ def test_volumes_are_told_before_the_bindings(cluster: ControlPlane, tmp_path: P
 
     limits = ["--workers", "1", "--work-limit", "5", "--seed", "0"]
     emitted = ["--emit", "bindings,volumes", str(told)]
-    assert main(["solve", str(dump), *limits, *emitted]) == Exit.DONE
+    assert main(["solve", str(dump), *limits, *emitted]) == ExitCode.DONE
 
     patch: Json = yaml.safe_load((told / "volumes/PersistentVolume/v.yaml").read_text())
     kept = cluster.call("PATCH", "/api/v1/persistentvolumes/v", patch, MERGE)

@@ -14,10 +14,10 @@ from e2e.control_plane import ControlPlane
 from e2e.whole_cluster import cluster_objects, leaving_pods, running_pods, waiting_pods
 from e2e.witness import Witness
 from kubernetes_worlds import Json
-from placer.judge.misfits import misfits_of
+from placer.judge.misfits import misfits_of_instance
 from placer.load import load_instance
 from placer_cli.app import main
-from placer_cli.exits import Exit
+from placer_cli.exits import ExitCode
 
 pytestmark = pytest.mark.e2e
 
@@ -64,7 +64,7 @@ def test_nothing_that_is_sent_is_refused(cluster: ControlPlane, tmp_path: Path) 
     limits = ["--workers", "1", "--work-limit", "5", "--seed", "0"]
     emitted = ["--emit", "bindings,claims,volumes", str(told), "--output", str(answer)]
 
-    assert main(["solve", str(dump), *limits, *emitted]) == Exit.NOT_ALL
+    assert main(["solve", str(dump), *limits, *emitted]) == ExitCode.NOT_ALL
 
     chosen = {
         f"{file.parent.name}/{file.stem}": json.loads(file.read_text())["target"]["name"]
@@ -86,7 +86,7 @@ def test_nothing_that_is_sent_is_refused(cluster: ControlPlane, tmp_path: Path) 
     assert all(chosen[name] in before[name].fits for name in anew)
     again = tmp_path / "again.json"
     again.write_text(cluster.kubectl("get", KINDS, "-A", "-o", "json"))
-    assert misfits_of(load_instance([again])) == ()
+    assert misfits_of_instance(load_instance([again])) == ()
     with cluster.scheduler(NO_PREEMPTION):
         assert _looked_at(cluster, left) == dict.fromkeys(left, "")
 

@@ -6,11 +6,15 @@ from functools import partial
 import pytest
 
 from placer.counting.account import accounts_of
-from placer.counting.placements import UnrealisableNode, choices_from_placement, realise
+from placer.counting.placements import (
+    NodeIdAssignmentFailure,
+    choices_from_placement,
+    realise_choices,
+)
 from placer.judge.breaches import breaches, breaches_of_complete_placement
 from placer.judge.measure import measure
 from placer.search import exact
-from placer.search.budget import Budget
+from placer.search.budget import SolveBudget
 from placer.search.coarse import without_locality
 from placer.search.cp import SolverError
 from placer.search.exact import search_exactly, trivial_tier_bounds
@@ -20,7 +24,7 @@ from placer_models.cluster import Instance
 from placer_models.cpsat.batch_model import RULES, build_batch_model
 from placer_models.cpsat.family import AddRule
 from placer_models.goals import DEFAULT_LOCALITY
-from placer_models.moves import with_movable_pods, with_unplaced_at_home
+from placer_models.moves import with_movable_pods_as_waiting, with_unplaced_at_home
 from placer_models.placement import Placement
 from placer_models.problem.problem import Problem
 
@@ -46,7 +50,7 @@ def claimed(instance: Instance) -> list[tuple[tuple[int, ...], bool]]:
 
     Then the same in the model without default locality, where that is another one.
     """
-    instance = with_movable_pods(instance, breaches_of_complete_placement)
+    instance = with_movable_pods_as_waiting(instance, breaches_of_complete_placement)
     at_home = with_unplaced_at_home(instance, Placement())
     accounts = accounts_of(instance)
     problem = build_problem(instance, accounts)
@@ -65,8 +69,8 @@ def _claimed_in(
     plain = without_locality(problem) is problem
     start = [0 if plain and tier in DEFAULT_LOCALITY else value for tier, value in worth]
     choices = choices_from_placement(instance, accounts, problem, at_home)
-    budget = Budget(SolveOptions(workers=1, time_limit_s=60))
+    budget = SolveBudget(SolveOptions(workers=1, time_limit_s=60))
     found = search_exactly(problem, choices, start, budget, str, trivial_tier_bounds(problem))
-    placement = realise(instance, accounts, problem, found.solution or choices)
-    right = not isinstance(placement, UnrealisableNode) and not breaches(instance, placement)
+    placement = realise_choices(instance, accounts, problem, found.solution or choices)
+    right = not isinstance(placement, NodeIdAssignmentFailure) and not breaches(instance, placement)
     return found.values, right

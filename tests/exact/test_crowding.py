@@ -18,7 +18,7 @@ from placer_models.cluster import Instance
 from placer_models.goals import AFFINITY
 from placer_models.placement import Placed, TierValue
 from placer_models.pod import Pod
-from placer_models.policy import QosClass, Strength
+from placer_models.policy import QosClass, RequiredOrPreferred
 from tiny_machines import node_of_cores
 
 APPS = ("web", "db", "batch")
@@ -28,7 +28,7 @@ ROOM = 9
 
 
 def shy_of(app: str) -> AffinityTerm:
-    return AffinityTerm((("app", app),), apart=True, strength=Strength.PREFERRED)
+    return AffinityTerm((("app", app),), apart=True, strength=RequiredOrPreferred.PREFERRED)
 
 
 def shared(name: str, app: str, cpu: int, *terms: AffinityTerm) -> Pod:

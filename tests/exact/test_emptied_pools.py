@@ -9,13 +9,13 @@ from answers import expect
 from commands import Placer
 from features.emptied_pools import emptied_instance
 from placer.judge.breaches import breaches
-from placer.judge.misfits import misfits_of
+from placer.judge.misfits import misfits_of_instance
 from placer.load import load_instance
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, lone_gang
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
-from placer_cli.exits import Exit
+from placer_cli.exits import ExitCode
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.cpuset import CpuSet, parse_cpu_list
 from placer_models.placement import Answer, Infeasible, PartlyPlaced, Placed, PodPlacement
@@ -209,7 +209,7 @@ def test_a_file_is_answered(tmp_path: Path, placer: Placer) -> None:
     alone.write_text(FILE)
     beside.write_text(FILE.replace("nodes:\n  - {name: n,", 'nodes:\n  - {name: "f,n",'))
 
-    assert "bound-pool" in placer("solve", str(alone), "--workers", "1", code=Exit.NOT_ALL).out
+    assert "bound-pool" in placer("solve", str(alone), "--workers", "1", code=ExitCode.NOT_ALL).out
     placer("solve", str(beside), "--workers", "1")
 
 
@@ -221,7 +221,7 @@ def test_only_the_pod_without_a_cpu_is_a_misfit(tmp_path: Path) -> None:
     file.write_text(FILE)
 
     for instance in (asked(), load_instance([file])):
-        (misfit,) = misfits_of(instance)
+        (misfit,) = misfits_of_instance(instance)
 
         assert (misfit.pod, misfit.node, misfit.rule) == (("default", "c"), "n", "bound-pool")
         assert "'c' has no CPU on NUMA node 1" in misfit.message
@@ -235,7 +235,7 @@ def test_worlds_with_emptied_pools_are_as_their_name_says() -> None:
     emptied = [
         world
         for world in worlds
-        if any(m.rule in ("bound-pool", "constrained-burst") for m in misfits_of(world))
+        if any(m.rule in ("bound-pool", "constrained-burst") for m in misfits_of_instance(world))
     ]
 
     assert len(emptied) > 60

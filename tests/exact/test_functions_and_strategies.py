@@ -19,7 +19,7 @@ from placer.search.solver import solve
 from placer_models.cluster import Instance, RunningPod
 from placer_models.device import Device, FunctionSelector
 from placer_models.placement import DeviceGrant, Infeasible, PartlyPlaced, Placed, PodPlacement
-from placer_models.policy import AlignmentPolicy, QosClass, Strength
+from placer_models.policy import AlignmentPolicy, QosClass, RequiredOrPreferred
 
 OF_B: FunctionSelector = (("kind", ("b",)),)
 EITHER: FunctionSelector = (("kind", ("a", "b")),)
@@ -134,7 +134,7 @@ def test_a_wish_takes_fewer_nics_before_it_waits(engine: Engine) -> None:
     """
     here = [node(machine=switched("aabc", "abc"))]
     running = (holding(("rdma", 0), ("rdma", 1)),)
-    wish = applying("a", 4, EACH, strength=Strength.PREFERRED)
+    wish = applying("a", 4, EACH, strength=RequiredOrPreferred.PREFERRED)
 
     found = minors(replace(world(wish, nodes=here), running=running), engine)
     assert found is not None

@@ -22,7 +22,13 @@ from placer_models.cluster import Instance, Machine, Node
 from placer_models.device import GPU, Device
 from placer_models.placement import PodPlacement
 from placer_models.pod import Container, DeviceRequest, DeviceShare, Gang, Pod, PodSpec, Resources
-from placer_models.policy import AlignmentPolicy, BindPolicy, DeviceScope, PartitionPolicy, QosClass
+from placer_models.policy import (
+    AlignmentPolicy,
+    BindPolicy,
+    PartitionPolicy,
+    QosClass,
+    SameTypeDevicesScope,
+)
 from placer_models.topology import Cpu, NumaNode, Topology
 
 SINGLE = AlignmentPolicy.SINGLE_NUMA_NODE
@@ -53,7 +59,9 @@ IDLE_BE = pod("idle", qos=BE), put("idle", "0-3")
 
 def two_nics_of_one_numa_node() -> Pod:
     plain = pod("a", nics=2, qos=LS)
-    return replace(plain, spec=replace(plain.spec, scopes=(("rdma", DeviceScope.NUMA_NODE),)))
+    return replace(
+        plain, spec=replace(plain.spec, scopes=(("rdma", SameTypeDevicesScope.NUMA_NODE),))
+    )
 
 
 WORLDS = {
@@ -115,7 +123,7 @@ WORLDS = {
         pod("a", qos=LS), nodes=[replace(node(), offered=True)]
     ),
     "the GPUs that are free are on two NUMA nodes": world(
-        scoped(2, DeviceScope.NUMA_NODE), nodes=[node(broken_gpus=[0, 3])]
+        scoped(2, SameTypeDevicesScope.NUMA_NODE), nodes=[node(broken_gpus=[0, 3])]
     ),
     "two NICs of one NUMA node, of which another pod needs one": world(
         two_nics_of_one_numa_node(),

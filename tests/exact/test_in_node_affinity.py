@@ -25,7 +25,7 @@ from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.goals import AFFINITY
 from placer_models.placement import Answer, PartlyPlaced, Placed, PodPlacement
 from placer_models.pod import Gang, Pod
-from placer_models.problem.node_state import NOBODY, CoreDistinction
+from placer_models.problem.node_state import NOBODY, CoreClassGranularity
 from tiny_machines import node_of_cores as node
 from tiny_pods import lone
 
@@ -201,7 +201,7 @@ def test_an_instance_without_the_words_is_as_it_was() -> None:
     running = ((owner("r", 1, "db"), "n", {0}),)
     problem = build_problem(instance_of(node(cores=8), db, running=running))
 
-    assert problem.granularity is CoreDistinction.ALIKE
+    assert problem.granularity is CoreClassGranularity.ALIKE
     assert [(c.cores, c.free, c.guests) for c in problem.nodes[0].cores] == [
         (7, 2, NOBODY),
         (1, 1, NOBODY),

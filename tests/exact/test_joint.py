@@ -20,8 +20,8 @@ from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.device import Device
 from placer_models.placement import DeviceGrant, Infeasible, PartlyPlaced, Placed, PodPlacement
-from placer_models.pod import Container, DeviceRequest, JointAllocation, Pod, PodSpec, Resources
-from placer_models.policy import AlignmentPolicy, JointScope, Strength
+from placer_models.pod import Container, DeviceRequest, JointDevicesRequest, Pod, PodSpec, Resources
+from placer_models.policy import AlignmentPolicy, JointDevicesScope, RequiredOrPreferred
 from placer_models.topology import Cpu, NumaNode, Topology
 from tiny_pods import lone
 
@@ -50,12 +50,12 @@ def wanting(
     name: str,
     gpus: int,
     nics: int,
-    strength: Strength = Strength.REQUIRED,
-    scope: JointScope = JointScope.SAME_PCIE,
+    strength: RequiredOrPreferred = RequiredOrPreferred.REQUIRED,
+    scope: JointDevicesScope = JointDevicesScope.SAME_PCIE,
 ) -> Pod:
     counts = (("gpu", gpus), ("rdma", nics))
     requests = Resources(devices=tuple(DeviceRequest(kind, n) for kind, n in counts if n))
-    joint = JointAllocation(("gpu", "rdma"), scope, strength)
+    joint = JointDevicesRequest(("gpu", "rdma"), scope, strength)
     return Pod(name, "default", PodSpec((Container("main", requests),), joint=joint))
 
 
@@ -155,7 +155,7 @@ def test_a_wish_costs_no_place() -> None:
     """
     Two pods would like 2 GPUs and a NIC of one switch; for the second one is far away.
     """
-    pods = [wanting(name, 2, 1, Strength.PREFERRED) for name in "ab"]
+    pods = [wanting(name, 2, 1, RequiredOrPreferred.PREFERRED) for name in "ab"]
     instance = asking(*pods, running=held([2, 3, 4, 5], [2, 3]))
     answer = expect(Placed, solve(instance, SolveOptions(workers=1, time_limit_s=60)))
 

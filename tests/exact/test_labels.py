@@ -9,11 +9,11 @@ import pytest
 
 from answers import expect
 from judge.hand import ALL_CPUS, node, put, world
-from placer.judge.misfits import misfits_of
+from placer.judge.misfits import misfits_of_instance
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.goals import NODE_PREFERENCE
-from placer_models.node_affinity import NodeAffinity, NodeTerm, PreferredTerm
+from placer_models.node_affinity import NodeAffinity, NodeTerm, PreferredNodeTerm
 from placer_models.placement import Infeasible, Placed
 from placer_models.pod import Container, Pod, PodSpec, Resources
 from placer_models.selectors import LabelExpression, SelectorOperator
@@ -31,7 +31,7 @@ def asking(name: str, affinity: NodeAffinity) -> Pod:
 
 def liking(name: str, *weights: tuple[LabelExpression, int]) -> Pod:
     """Return a pod that would like this of its node."""
-    wishes = tuple(PreferredTerm(NodeTerm((one,)), weight) for one, weight in weights)
+    wishes = tuple(PreferredNodeTerm(NodeTerm((one,)), weight) for one, weight in weights)
     return asking(name, NodeAffinity(preferred=wishes))
 
 
@@ -136,4 +136,4 @@ def test_only_no_execute_concerns_who_runs(effect: TaintEffect, misfit: bool) ->
     tainted = replace(node(), taints=(Taint("gpu", "", effect),))
     instance = world(nodes=[tainted], running=[(tolerating("r"), put("r", ALL_CPUS))])
 
-    assert [found.rule for found in misfits_of(instance)] == ["taints"] * misfit
+    assert [found.rule for found in misfits_of_instance(instance)] == ["taints"] * misfit

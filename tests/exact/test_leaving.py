@@ -17,13 +17,13 @@ from features.misfits import with_misfits
 from judge.hand import gang, node, placed, pod, put, world
 from moving_worlds import crowded, tied_crowd, tied_instance
 from placer.judge.breaches import breaches
-from placer.judge.misfits import misfits_of
+from placer.judge.misfits import misfits_of_instance
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, RunningPod
 from placer_models.goals import MOVES
-from placer_models.network import LevelRule, LevelRuleKind
+from placer_models.network import GangNetworkLevelRule, GangNetworkLevelRuleKind
 from placer_models.placement import Infeasible, Placed
 from placer_models.pod import PodSpec
 from placer_models.policy import (
@@ -32,7 +32,7 @@ from placer_models.policy import (
     ExclusivePolicy,
     NodeBindPolicy,
     QosClass,
-    Strength,
+    RequiredOrPreferred,
 )
 
 Change = Callable[[Instance], Instance]
@@ -84,7 +84,7 @@ def beside_its_like(instance: Instance) -> Instance:
     return replace(changed, running=(*changed.running, other))
 
 
-REQUIRED = Strength.REQUIRED
+REQUIRED = RequiredOrPreferred.REQUIRED
 
 BREACHES: dict[str, Change] = {
     "cpu-allocatable": of_node(reserved_cpus=frozenset({0})),
@@ -253,7 +253,9 @@ def test_a_gang_that_is_torn_apart_comes_together_where_that_makes_room() -> Non
     """
     Its members were to be on one node. One joins the other, which stays; two would be no fewer.
     """
-    instance = tied_crowd("bc", crowded(2), LevelRule("node", LevelRuleKind.GATHER))
+    instance = tied_crowd(
+        "bc", crowded(2), GangNetworkLevelRule("node", GangNetworkLevelRuleKind.GATHER)
+    )
 
     answer = expect(Placed, exactly(instance))
 
@@ -315,7 +317,7 @@ def test_worlds_with_misfits_are_solved_as_by_brute_force(batch: int) -> None:
     """
     On 100 worlds, most of them with running pods that could not come to where they are.
     """
-    assert any(misfits_of(misfit_instance(seed)) for seed in range(batch, batch + 100, 10))
+    assert any(misfits_of_instance(misfit_instance(seed)) for seed in range(batch, batch + 100, 10))
     check_worlds(misfit_instance, batch, 10, 10)
 
 
@@ -324,5 +326,5 @@ def test_worlds_in_which_misfits_may_move(batch: int) -> None:
     """
     On 20 worlds, most of them with running pods that break a rule where they are.
     """
-    assert any(misfits_of(leaving_instance(seed)) for seed in range(batch, batch + 20))
+    assert any(misfits_of_instance(leaving_instance(seed)) for seed in range(batch, batch + 20))
     check_worlds(leaving_instance, batch, 10, 2)

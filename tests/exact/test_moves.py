@@ -11,9 +11,9 @@ from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, RunningPod
 from placer_models.goals import GATHERING, MOVES, OPENED
-from placer_models.network import LevelRule, LevelRuleKind
+from placer_models.network import GangNetworkLevelRule, GangNetworkLevelRuleKind
 from placer_models.placement import Infeasible, PartlyPlaced, Placed
-from placer_models.policy import Strength
+from placer_models.policy import RequiredOrPreferred
 
 
 def exactly(instance: Instance) -> Placed | PartlyPlaced | Infeasible:
@@ -70,7 +70,9 @@ def test_a_running_gang_spreads_after_the_moves(most: int, placed: bool) -> None
     """
     The one of the second node joins the two of the first, if three may be there.
     """
-    instance = tied_crowd("abc", crowded(3), LevelRule("node", LevelRuleKind.SPREAD, count=most))
+    instance = tied_crowd(
+        "abc", crowded(3), GangNetworkLevelRule("node", GangNetworkLevelRuleKind.SPREAD, count=most)
+    )
 
     assert isinstance(exactly(instance), Placed) is placed
 
@@ -81,7 +83,7 @@ def test_a_running_gang_gathers_after_the_moves(tied: str, placed: bool) -> None
     The two of the first node come to the second together, where a third may not move; two
     that are not gathered now, though they should be, stay.
     """
-    asked = LevelRule("node", LevelRuleKind.GATHER)
+    asked = GangNetworkLevelRule("node", GangNetworkLevelRuleKind.GATHER)
     answer = exactly(tied_crowd(tied, pinned_crowd(2), asked))
 
     assert isinstance(answer, Placed) is placed
@@ -94,7 +96,9 @@ def test_wishes_of_a_running_gang_count_where_it_may_move() -> None:
     """
     To be gathered would be nice, and is no reason to move.
     """
-    wish = LevelRule("node", LevelRuleKind.GATHER, Strength.PREFERRED)
+    wish = GangNetworkLevelRule(
+        "node", GangNetworkLevelRuleKind.GATHER, RequiredOrPreferred.PREFERRED
+    )
     instance = replace(crowded(3), gangs=world(pod("small", 1)).gangs)
 
     answer = expect(Placed, exactly(tied_crowd("bc", instance, wish)))

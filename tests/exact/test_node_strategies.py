@@ -16,7 +16,7 @@ from placer.judge.measure import Worth, measure
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance
-from placer_models.forecast import expected_demand_in
+from placer_models.forecast import given_or_learned_demand
 from placer_models.goals import LEAST_REQUESTED, SPREAD_PAIRS, USABLE, Tier
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import Placed, Placement
@@ -79,7 +79,7 @@ def test_expected_pods_cost_no_tier_before_theirs() -> None:
 
     def world(seed: int) -> Instance:
         instance = replace(tiny_instance(seed), strategy=NodeStrategy.EXPECTED)
-        demand = expected_demand_in(instance)
+        demand = given_or_learned_demand(instance)
         prices = tuple(40_000 * (k % 3) for k in range(len(demand.shapes)))
         return replace(instance, demand=replace(demand, prices=prices, streams=3, length=6))
 

@@ -53,8 +53,8 @@ from placer_models.cpsat.devices import (
 from placer_models.cpsat.domain_limits import domains_have_as_many_pods_as_allowed
 from placer_models.cpsat.exclusivity import (
     cpus_are_in_counted_cells,
-    required_cores_are_not_shared,
-    required_numa_nodes_are_not_shared,
+    required_core_exclusivity_is_kept,
+    required_numa_exclusivity_is_kept,
     single_threads_are_on_counted_cores,
     who_shares_a_numa_node_falls_back,
 )
@@ -192,8 +192,8 @@ WORLDS: dict[AddRule, MakeWorld] = {
     single_threads_are_on_counted_cores: apart_instance,
     cpus_are_in_counted_cells: apart_instance,
     who_shares_a_numa_node_falls_back: apart_instance,
-    required_cores_are_not_shared: apart_instance,
-    required_numa_nodes_are_not_shared: apart_instance,
+    required_core_exclusivity_is_kept: apart_instance,
+    required_numa_exclusivity_is_kept: apart_instance,
     a_node_is_opened_before_it_is_used: offered_world,
     singles_of_pairs_are_counted: apart_instance,
     single_threads_have_own_cores: apart_instance,

@@ -4,7 +4,7 @@ from fractions import Fraction
 from math import floor
 
 from placer_models.demand import ExpectedDemand
-from placer_models.expected import NodeLeft
+from placer_models.expected import ResourcesLeftForExpectedPods
 
 
 def half_up(value: Fraction) -> int:
@@ -38,7 +38,7 @@ def streams(demand: ExpectedDemand) -> list[list[int]]:
     return found
 
 
-def fill(demand: ExpectedDemand, may: tuple[bool, ...], left: NodeLeft) -> int:
+def fill(demand: ExpectedDemand, may: tuple[bool, ...], left: ResourcesLeftForExpectedPods) -> int:
     placed = 0
     for stream in streams(demand):
         cpu, memory, gpus = left.cpu_milli, left.memory_bytes, list(left.gpu_milli)
@@ -55,7 +55,7 @@ def fill(demand: ExpectedDemand, may: tuple[bool, ...], left: NodeLeft) -> int:
     return half_up(Fraction(1000 * placed, demand.streams))
 
 
-def places(demand: ExpectedDemand, k: int, left: NodeLeft) -> int:
+def places(demand: ExpectedDemand, k: int, left: ResourcesLeftForExpectedPods) -> int:
     shape = demand.shapes[k]
     limits = []
     if shape.gpus:
@@ -68,7 +68,7 @@ def places(demand: ExpectedDemand, k: int, left: NodeLeft) -> int:
 
 
 def prices(
-    demand: ExpectedDemand, nodes: list[tuple[tuple[bool, ...], NodeLeft]]
+    demand: ExpectedDemand, nodes: list[tuple[tuple[bool, ...], ResourcesLeftForExpectedPods]]
 ) -> tuple[int, ...]:
     idle = sum(sum(left.gpu_milli) for _, left in nodes)
     mean = sum(c * s.size_milli for c, s in zip(demand.counts, demand.shapes, strict=True))
@@ -86,7 +86,7 @@ def prices(
     return tuple(found)
 
 
-def worth(demand: ExpectedDemand, may: tuple[bool, ...], left: NodeLeft) -> int:
+def worth(demand: ExpectedDemand, may: tuple[bool, ...], left: ResourcesLeftForExpectedPods) -> int:
     assert demand.prices is not None
     paid = sum(price * places(demand, k, left) for k, price in enumerate(demand.prices) if may[k])
     return fill(demand, may, left) + paid

@@ -8,22 +8,22 @@ from hypothesis import strategies as st
 from expected import slow_telling as slow
 from placer.greedy.expected.arrays import (
     ExpectedDemandArrays,
-    LeftOnNodes,
+    LeftOnNodesForExpectedDemand,
     expected_shape_prices_by_arrays,
     filled_gpu_milli_by_arrays,
     left_as_arrays,
 )
-from placer.greedy.expected.compiled_scores import CompiledScores
-from placer.greedy.expected.plain_scores import UncompiledScores
-from placer.greedy.scorer import ANY_GPU, PodAsk
+from placer.greedy.expected.compiled_scores import CompiledWorthLossCalculator
+from placer.greedy.expected.plain_scores import UncompiledWorthLossCalculator
+from placer.greedy.scorer import ANY_GPU, ScorerPodAsk
 from placer_models.demand import ExpectedDemand, ExpectedShape, expected_demand_from_counts
 from placer_models.expected import (
-    ExpectedGpuFills,
-    ExpectedNodeWorths,
-    NodeLeft,
-    alike_counted_together,
+    ExpectedGpuFillCache,
+    ExpectedNodeWorthCache,
+    ResourcesLeftForExpectedPods,
     expected_pod_streams,
     expected_shape_prices,
+    group_equal_left_nodes,
     worth_loss_in_quanta,
 )
 from placer_models.splitmix import random_number_at
@@ -43,7 +43,7 @@ SHAPES = st.builds(
     memory_bytes=st.sampled_from((0, 0, 2 * GIB)),
 )
 LEFT = st.builds(
-    lambda cpu, memory, gpus: NodeLeft(cpu, tuple(sorted(gpus)), memory),
+    lambda cpu, memory, gpus: ResourcesLeftForExpectedPods(cpu, tuple(sorted(gpus)), memory),
     st.integers(0, 30_000),
     st.sampled_from((0, 1, GIB, 9 * GIB, 9 * GIB, 14 * GIB)),
     st.lists(st.sampled_from((1, 60, 190, 500, 810, 1000, 1000)), max_size=5),
@@ -66,7 +66,9 @@ def demands(draw_: st.DrawFn) -> ExpectedDemand:
 
 
 @st.composite
-def worlds(draw_: st.DrawFn) -> tuple[ExpectedDemand, list[tuple[tuple[bool, ...], NodeLeft]]]:
+def worlds(
+    draw_: st.DrawFn,
+) -> tuple[ExpectedDemand, list[tuple[tuple[bool, ...], ResourcesLeftForExpectedPods]]]:
     demand = draw_(demands())
     may = st.tuples(*(st.booleans() for _ in demand.shapes))
     return demand, draw_(st.lists(st.tuples(may, LEFT), min_size=1, max_size=6))
@@ -89,7 +91,7 @@ def test_streams_are_as_the_page_says(demand: ExpectedDemand) -> None:
 
 @given(worlds())
 def test_all_tellings_give_the_same_fills_and_worths(
-    world: tuple[ExpectedDemand, list[tuple[tuple[bool, ...], NodeLeft]]],
+    world: tuple[ExpectedDemand, list[tuple[tuple[bool, ...], ResourcesLeftForExpectedPods]]],
 ) -> None:
     """
     Of a node to which only some shapes may come, with any parts of GPUs left.
@@ -102,7 +104,9 @@ def test_all_tellings_give_the_same_fills_and_worths(
         ExpectedDemandArrays.of(demand), open_, np.arange(len(nodes)), lefts
     )
     by_arrays = [(2000 * p + demand.streams) // (2 * demand.streams) for p in placed.tolist()]
-    outlooks = [ExpectedNodeWorths(demand, ExpectedGpuFills(demand, may)) for may, _ in nodes]
+    outlooks = [
+        ExpectedNodeWorthCache(demand, ExpectedGpuFillCache(demand, may)) for may, _ in nodes
+    ]
 
     assert [o.fills.fill(left) for o, (_, left) in zip(outlooks, nodes, strict=True)] == fills
     assert by_arrays == fills
@@ -112,17 +116,17 @@ def test_all_tellings_give_the_same_fills_and_worths(
 
 @given(worlds())
 def test_all_tellings_give_the_same_prices(
-    world: tuple[ExpectedDemand, list[tuple[tuple[bool, ...], NodeLeft]]],
+    world: tuple[ExpectedDemand, list[tuple[tuple[bool, ...], ResourcesLeftForExpectedPods]]],
 ) -> None:
     """
     Prices follow from all nodes together.
     """
     demand, nodes = world
 
-    assert expected_shape_prices(demand, alike_counted_together(nodes)) == slow.prices(
+    assert expected_shape_prices(demand, group_equal_left_nodes(nodes)) == slow.prices(
         demand, nodes
     )
-    assert expected_shape_prices_by_arrays(demand, alike_counted_together(nodes)) == slow.prices(
+    assert expected_shape_prices_by_arrays(demand, group_equal_left_nodes(nodes)) == slow.prices(
         demand, nodes
     )
 
@@ -135,7 +139,7 @@ def test_all_tellings_give_the_same_prices(
     st.sampled_from(((0, 0), (1, 190), (1, 500), (1, 1000), (2, 1000), (3, 130))),
 )
 def test_both_kernels_lose_the_same_steps_as_the_page(
-    world: tuple[ExpectedDemand, list[tuple[tuple[bool, ...], NodeLeft]]],
+    world: tuple[ExpectedDemand, list[tuple[tuple[bool, ...], ResourcesLeftForExpectedPods]]],
     cpu: int,
     memory: int,
     gpus: tuple[int, int],
@@ -161,7 +165,9 @@ def test_both_kernels_lose_the_same_steps_as_the_page(
                 - slow.worth(
                     demand,
                     may,
-                    NodeLeft(left.cpu_milli - cpu, tuple(sorted(rest)), left.memory_bytes - memory),
+                    ResourcesLeftForExpectedPods(
+                        left.cpu_milli - cpu, tuple(sorted(rest)), left.memory_bytes - memory
+                    ),
                 )
             )
             for rest in after
@@ -169,10 +175,15 @@ def test_both_kernels_lose_the_same_steps_as_the_page(
         places.append((i, min(lost)))
     lefts = left_as_arrays([left for _, left in nodes])
     rows, may = np.arange(len(nodes)), [may for may, _ in nodes]
-    asked, at = PodAsk(cpu, memory, count, each), np.array([i for i, _ in places], dtype=np.intp)
+    asked, at = (
+        ScorerPodAsk(cpu, memory, count, each),
+        np.array([i for i, _ in places], dtype=np.intp),
+    )
     assert demand.prices is not None
-    compiled = CompiledScores(ExpectedDemandArrays.of(demand), np.array(may), rows, demand.prices)
-    plain = UncompiledScores(demand, may, rows, demand.prices)
+    compiled = CompiledWorthLossCalculator(
+        ExpectedDemandArrays.of(demand), np.array(may), rows, demand.prices
+    )
+    plain = UncompiledWorthLossCalculator(demand, may, rows, demand.prices)
 
     by_loop, loop_gpus = compiled.lost(asked, lefts, at)
     by_arrays, array_gpus = plain.lost(asked, lefts, at)
@@ -193,10 +204,12 @@ def test_a_step_is_a_fortieth_of_a_gpu(lost: int, steps: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "ask", [PodAsk(1000, 0, 1, 330), PodAsk(1000, 0, 2, 330), PodAsk(1000, 0, 2, 1000)], ids=str
+    "ask",
+    [ScorerPodAsk(1000, 0, 1, 330), ScorerPodAsk(1000, 0, 2, 330), ScorerPodAsk(1000, 0, 2, 1000)],
+    ids=str,
 )
 def test_where_too_few_gpus_have_as_much_left_a_place_takes_no_gpu_by_these_numbers(
-    ask: PodAsk,
+    ask: ScorerPodAsk,
 ) -> None:
     """
     A share by memory may fit there still; which GPU has it, and what it takes, nobody tells here.
@@ -204,11 +217,11 @@ def test_where_too_few_gpus_have_as_much_left_a_place_takes_no_gpu_by_these_numb
     demand = expected_demand_from_counts({ExpectedShape(500, 1): 1, ExpectedShape(2000, 0, 0): 1})
     gpu_milli = np.array([[0, 0, 0], [200, 100, 0], [500 * (ask.gpus - 1), 0, 0]])
     nodes = np.arange(3)
-    lefts = LeftOnNodes(np.array([2500, 1200, 1000]), nodes * 0, gpu_milli)
-    compiled = CompiledScores(
+    lefts = LeftOnNodesForExpectedDemand(np.array([2500, 1200, 1000]), nodes * 0, gpu_milli)
+    compiled = CompiledWorthLossCalculator(
         ExpectedDemandArrays.of(demand), np.ones((1, 2), np.bool_), nodes * 0, (0, 9)
     )
-    plain = UncompiledScores(demand, [(True, True)], nodes * 0, (0, 9))
+    plain = UncompiledWorthLossCalculator(demand, [(True, True)], nodes * 0, (0, 9))
     only_cpu = ask._replace(gpus=0, gpu_milli=0)
 
     for scores in (compiled, plain):
@@ -223,12 +236,14 @@ def test_where_no_node_has_a_gpu_nothing_is_lost() -> None:
     """
     demand = expected_demand_from_counts({ExpectedShape(500, 1): 1})
     nodes = np.arange(2)
-    lefts = LeftOnNodes(np.array([4000, 500]), nodes * 0, np.zeros((2, 0), dtype=np.int64))
+    lefts = LeftOnNodesForExpectedDemand(
+        np.array([4000, 500]), nodes * 0, np.zeros((2, 0), dtype=np.int64)
+    )
     prices = (0,)
-    compiled = CompiledScores(
+    compiled = CompiledWorthLossCalculator(
         ExpectedDemandArrays.of(demand), np.ones((1, 1), np.bool_), nodes * 0, prices
     )
-    plain = UncompiledScores(demand, [(True,)], nodes * 0, prices)
+    plain = UncompiledWorthLossCalculator(demand, [(True,)], nodes * 0, prices)
 
     for scores in (compiled, plain):
-        assert scores.lost(PodAsk(500, 0, 0, 0), lefts, nodes)[0].tolist() == [0, 0]
+        assert scores.lost(ScorerPodAsk(500, 0, 0, 0), lefts, nodes)[0].tolist() == [0, 0]

@@ -10,15 +10,15 @@ from placer_models.cluster import Instance
 from placer_models.legal import IllegalPodError
 from placer_models.pod import Gang
 from placer_models.taints import UNSCHEDULABLE
-from placer_models.whatif.change import ChangeError, InstanceChange
-from placer_models.whatif.language import apply_all
-from placer_models.whatif.nodes import AddNodes, MendDevices, SetLabel, Uncordon
+from placer_models.whatif.change import InstanceChange, WhatIfChangeError
+from placer_models.whatif.language import instance_with_all_changes
+from placer_models.whatif.nodes import AddNodes, MarkDevicesHealthy, SetNodeLabel, Uncordon
 from placer_models.whatif.pods import (
     POLICIES,
+    AllowPodMoves,
     AskLess,
     GiveUpConstraint,
-    MovePods,
-    Relax,
+    RelaxPolicy,
     RemovePods,
     ScalePods,
 )
@@ -33,9 +33,9 @@ MOST_OPTIONS = 6
 def fits(state: Instance, changes: Sequence[InstanceChange]) -> bool:
     """Return whether all have a place then, by the exact model and the judge."""
     try:
-        changed = apply_all(changes, state)
+        changed = instance_with_all_changes(changes, state)
         answer = solve(changed, EXACT)
-    except (ChangeError, IllegalPodError):
+    except (WhatIfChangeError, IllegalPodError):
         return False
     if not isinstance(answer, Placed):
         return False
@@ -88,9 +88,9 @@ def _equally_small(change: SufficientChange, one: Refusal) -> Iterator[str]:
         may_go = [r.pod.key for r in one.state.running if (r.movable if moved else not r.of_node)]
         if len(may_go) > MOST_OPTIONS:
             return
-        mine = [part.key for part in change.changes if isinstance(part, MovePods | RemovePods)]
+        mine = [part.key for part in change.changes if isinstance(part, AllowPodMoves | RemovePods)]
         for some in combinations(sorted(may_go), len(mine)):
-            changes = [MovePods(key) if moved else RemovePods(key) for key in some]
+            changes = [AllowPodMoves(key) if moved else RemovePods(key) for key in some]
             if some[::-1] < tuple(sorted(mine))[::-1] and fits(one.state, changes):
                 yield f"world {one.world}: {_written(changes)} would do, and is first by name"
 
@@ -130,7 +130,9 @@ def smaller(
             most = len(movable) if found is None else len(found.changes) - 1
             # Who may move may stay, so of each size no smaller ones have to be tried.
             if most and len(movable) <= MOST_OPTIONS:
-                yield from ([MovePods(key) for key in some] for some in combinations(movable, most))
+                yield from (
+                    [AllowPodMoves(key) for key in some] for some in combinations(movable, most)
+                )
 
 
 def parts_of(found: SufficientChange, options: Sequence[Sequence[InstanceChange]]) -> int:
@@ -174,12 +176,12 @@ def to_mend(state: Instance) -> list[list[InstanceChange]]:
         if node.cordoned or UNSCHEDULABLE in node.taints:
             options.append([Uncordon(node.name)])
         if node.unhealthy or any(not device.healthy for device in node.machine.devices):
-            options.append([MendDevices(node.name)])
+            options.append([MarkDevicesHealthy(node.name)])
     return options
 
 
 def to_relax(state: Instance) -> list[list[InstanceChange]]:
-    return [[Relax(gang.key, policy) for gang in state.gangs] for policy in POLICIES]
+    return [[RelaxPolicy(gang.key, policy) for gang in state.gangs] for policy in POLICIES]
 
 
 def to_give_up(state: Instance) -> list[list[InstanceChange]]:
@@ -216,7 +218,7 @@ def to_label(state: Instance) -> list[list[InstanceChange]]:
         near |= set(spec.node_affinity.label_keys) if spec.node_affinity else set()
     options: list[list[InstanceChange]] = [
         [
-            SetLabel(node.name, key, value)
+            SetNodeLabel(node.name, key, value)
             for key, value in asked
             if keys.count(key) == 1 and key not in near and "kubernetes.io/" not in key
             if all(key != own for own, _ in node.labels)

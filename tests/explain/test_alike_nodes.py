@@ -6,7 +6,7 @@ import pytest
 
 from placer.explain import explain as explain_module
 from placer.explain.alike_nodes import (
-    AlikeNodeSample,
+    NodeSamplesForTrials,
     alike_node_group_numbers,
     starting_accounts_after_change,
 )
@@ -17,7 +17,7 @@ from placer.search.options import SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.placement import Placed
-from placer_models.whatif.language import apply_all, parse_change
+from placer_models.whatif.language import instance_with_all_changes, parse_change
 from placer_models.whatif.pods import AskLess
 from refusal_worlds import LONG_S, refusal_world
 
@@ -97,7 +97,7 @@ def test_only_what_a_change_touches_is_counted_anew() -> None:
         before = starting_accounts_of(instance)
         node = instance.nodes[0].name
         gone = "/".join(guests[0].key)
-        changed = apply_all(
+        changed = instance_with_all_changes(
             [parse_change(f"add=2:{node}"), parse_change(f"remove={gone}")], instance
         )
 
@@ -113,7 +113,7 @@ def test_no_more_of_a_sort_are_kept_than_pods_wait() -> None:
     sorts = alike_node_group_numbers(instance, baseline)
     assert sorts is not None
 
-    few, counted = AlikeNodeSample(instance, baseline, sorts).where_wait(instance.gangs[:1])
+    few, counted = NodeSamplesForTrials(instance, baseline, sorts).where_wait(instance.gangs[:1])
 
     assert len(few.nodes) < len(instance.nodes)
     assert list(counted.accounts) == list(starting_accounts_of(few).accounts)

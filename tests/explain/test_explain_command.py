@@ -8,7 +8,7 @@ import pytest
 from cli_samples import ONE_CORDONED, written
 from commands import Placer
 from json_schemas import faults
-from placer_cli.commands.schema import SchemaDocumentKind, schema_of
+from placer_cli.commands.schema import SchemaDocumentKind, json_schema_of_document_kind
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def test_who_waits_is_told_what_would_do(cluster: str, placer: Placer) -> None:
 def test_programs_get_each_change_in_the_words_of_what_if(cluster: str, placer: Placer) -> None:
     tree = json.loads(placer("explain", cluster, "--seconds", "20", "--format", "json", code=1).out)
 
-    schema = schema_of(SchemaDocumentKind.EXPLANATIONS)
+    schema = json_schema_of_document_kind(SchemaDocumentKind.EXPLANATIONS)
     assert faults(tree, schema, schema["$defs"]) == []
     (one,) = tree["explanations"]
     assert (one["count"], one["token"]) == (1, "outvoted/shared-pool")

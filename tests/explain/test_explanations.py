@@ -9,14 +9,14 @@ from moving_worlds import pinned_crowd
 from placer import Engine, Infeasible, Placed, SolveOptions, solve
 from placer.explain.explain import explain
 from placer.explain.explanation import CHANGE_KINDS, Explanation, SufficientChange
-from placer.explain.given_answer import PlacementMismatchError, answer_from_placement
+from placer.explain.given_answer import InvalidGivenPlacementError, answer_from_placement
 from placer.explain.smallest_change import (
     KINDS,
-    fewest_nodes_to_mend,
-    fewest_policies_to_relax,
-    fewest_terms_to_give_up,
+    smallest_change_by_giving_up_terms,
+    smallest_change_by_mending_nodes,
+    smallest_change_by_relaxing_policies,
 )
-from placer.explain.trial import ChangeTrials, TrialOutcome
+from placer.explain.trial import ChangeTrials, TrialVerdict
 from placer_models.cluster import Instance
 from placer_models.placement import Placement
 from placer_models.reasons import UnplacedCause
@@ -433,7 +433,7 @@ def test_a_stale_answer_is_refused() -> None:
     text = "nodes: [{name: n, machine: small}]\npods: [{name: p, requests: {cpu: 6}}]"
     answer = expect(Placed, solve(read(text), GREEDY))
 
-    with pytest.raises(PlacementMismatchError, match="does not fit the instance"):
+    with pytest.raises(InvalidGivenPlacementError, match="does not fit the instance"):
         answer_from_placement(read(text.replace("cpu: 6", "cpu: 9")), answer.placement, 1.0)
 
 
@@ -450,11 +450,16 @@ def test_each_kind_that_is_named_is_looked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    "look", [fewest_nodes_to_mend, fewest_policies_to_relax, fewest_terms_to_give_up]
+    "look",
+    [
+        smallest_change_by_mending_nodes,
+        smallest_change_by_relaxing_policies,
+        smallest_change_by_giving_up_terms,
+    ],
 )
 def test_what_cannot_change_anything_is_ruled_out(look: object) -> None:
     instance = read("nodes: [{name: n, machine: small}]\npods: [{name: p, requests: {cpu: 9}}]")
     assert isinstance(solve(instance, GREEDY), Infeasible)
 
     assert callable(look)
-    assert look(ChangeTrials(instance, LONG_S)) is TrialOutcome.RULED_OUT
+    assert look(ChangeTrials(instance, LONG_S)) is TrialVerdict.RULED_OUT

@@ -7,7 +7,7 @@ from features.feature import Feature, with_specs
 from placer_models.affinity import EVERY_NAMESPACE, AffinityTerm
 from placer_models.cluster import Instance, Node
 from placer_models.pod import PodSpec
-from placer_models.policy import Strength
+from placer_models.policy import RequiredOrPreferred
 from placer_models.selectors import LabelExpression, SelectorOperator
 from tiny_machines import unused_name
 from worlds import tiny_instance
@@ -117,8 +117,8 @@ def _dressed(rng: Random, spec: PodSpec) -> PodSpec:
 def drawn_term(rng: Random) -> AffinityTerm:
     """Draw a term for the node, or for what it is replaced by."""
     labels, apart = (("app", rng.choice(APPS)),), rng.random() < 0.5
-    strength = rng.choice(tuple(Strength))
-    weight = rng.choice((1, 1, 3)) if strength is Strength.PREFERRED else 1
+    strength = rng.choice(tuple(RequiredOrPreferred))
+    weight = rng.choice((1, 1, 3)) if strength is RequiredOrPreferred.PREFERRED else 1
     return AffinityTerm(labels, apart, strength, weight=weight)
 
 

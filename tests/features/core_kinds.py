@@ -5,7 +5,7 @@ from random import Random
 
 from features.feature import Feature
 from placer_models.cluster import Instance, Machine
-from placer_models.policy import CoreKind
+from placer_models.policy import HybridCoreKind
 from worlds import tiny_instance
 
 
@@ -20,7 +20,10 @@ def with_core_kinds(rng: Random, instance: Instance) -> Instance:
 def _of_kinds(rng: Random, machine: Machine) -> Machine:
     efficient = {core for core in machine.topology.cores if rng.random() < 0.5}
     cpus = tuple(
-        replace(cpu, kind=CoreKind.EFFICIENCY if cpu.core in efficient else CoreKind.PERFORMANCE)
+        replace(
+            cpu,
+            kind=HybridCoreKind.EFFICIENCY if cpu.core in efficient else HybridCoreKind.PERFORMANCE,
+        )
         for cpu in machine.topology.cpus
     )
     return replace(machine, topology=replace(machine.topology, cpus=cpus))

@@ -10,9 +10,9 @@ from features.shares import shares_only
 from placer_models.cluster import Instance
 from placer_models.device import GPU
 from placer_models.device_share import DeviceShare
-from placer_models.device_strategy import DeviceRequestFanOut
-from placer_models.pod import Container, DeviceRequest, JointAllocation, Pod, PodSpec
-from placer_models.policy import JointScope, Strength
+from placer_models.device_strategy import DeviceCountStrategy
+from placer_models.pod import Container, DeviceRequest, JointDevicesRequest, Pod, PodSpec
+from placer_models.policy import JointDevicesScope, RequiredOrPreferred
 from tiny_machines import RDMA
 from worlds import tiny_instance
 
@@ -60,14 +60,20 @@ def _by_strategy(rng: Random, spec: PodSpec) -> PodSpec:
         ),
     )
     first = GPU in {d.type for c in spec.containers for d in c.requests.devices if d.count}
-    strategy = DeviceRequestFanOut.APPLY_FOR_ALL
+    strategy = DeviceCountStrategy.APPLY_FOR_ALL
     joint = spec.joint
     if first and (requests.count_of(GPU) or others) and rng.random() < 0.75:
-        strategy = DeviceRequestFanOut.APPLY_FOR_EACH_GROUP
-        joint = JointAllocation(
+        strategy = DeviceCountStrategy.APPLY_FOR_EACH_GROUP
+        joint = JointDevicesRequest(
             (GPU, RDMA),
-            rng.choice((JointScope.SAME_PCIE, JointScope.SAME_PCIE, JointScope.SAME_NUMA_NODE)),
-            rng.choice((Strength.REQUIRED, Strength.PREFERRED)),
+            rng.choice(
+                (
+                    JointDevicesScope.SAME_PCIE,
+                    JointDevicesScope.SAME_PCIE,
+                    JointDevicesScope.SAME_NUMA_NODE,
+                )
+            ),
+            rng.choice((RequiredOrPreferred.REQUIRED, RequiredOrPreferred.PREFERRED)),
         )
     return replace(
         spec,

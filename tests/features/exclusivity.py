@@ -6,7 +6,13 @@ from random import Random
 from features.feature import Feature
 from placer_models.cluster import Instance, RunningPod
 from placer_models.pod import Container, Gang, Pod, Resources
-from placer_models.policy import AlignmentPolicy, BindPolicy, ExclusivePolicy, QosClass, Strength
+from placer_models.policy import (
+    AlignmentPolicy,
+    BindPolicy,
+    ExclusivePolicy,
+    QosClass,
+    RequiredOrPreferred,
+)
 from worlds import tiny_instance
 
 POLICIES = (
@@ -26,7 +32,11 @@ def with_exclusivity(rng: Random, instance: Instance) -> Instance:
     def apart(pod: Pod) -> Pod:
         if not pod.spec.qos.owns_cpus:
             return pod
-        strength = Strength.REQUIRED if rng.random() < required else Strength.PREFERRED
+        strength = (
+            RequiredOrPreferred.REQUIRED
+            if rng.random() < required
+            else RequiredOrPreferred.PREFERRED
+        )
         spec = replace(pod.spec, exclusive=rng.choice(policies), exclusive_strength=strength)
         return replace(pod, spec=spec)
 

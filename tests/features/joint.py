@@ -6,8 +6,8 @@ from random import Random
 from features.feature import Feature
 from placer_models.cluster import Instance, Machine
 from placer_models.device import GPU, Device
-from placer_models.pod import Container, DeviceRequest, Gang, JointAllocation, Pod, PodSpec
-from placer_models.policy import JointScope, Strength
+from placer_models.pod import Container, DeviceRequest, Gang, JointDevicesRequest, Pod, PodSpec
+from placer_models.policy import JointDevicesScope, RequiredOrPreferred
 from tiny_machines import RDMA
 from worlds import tiny_instance
 
@@ -84,10 +84,22 @@ def _joint(rng: Random, spec: PodSpec) -> PodSpec:
     return replace(
         spec,
         containers=(Container(main.name, requests, main.role), *others),
-        joint=JointAllocation(
+        joint=JointDevicesRequest(
             tuple(rng.sample((GPU, RDMA), 2)),
-            rng.choice((JointScope.SAME_PCIE, JointScope.SAME_PCIE, JointScope.SAME_NUMA_NODE)),
-            rng.choice((Strength.REQUIRED, Strength.REQUIRED, Strength.PREFERRED)),
+            rng.choice(
+                (
+                    JointDevicesScope.SAME_PCIE,
+                    JointDevicesScope.SAME_PCIE,
+                    JointDevicesScope.SAME_NUMA_NODE,
+                )
+            ),
+            rng.choice(
+                (
+                    RequiredOrPreferred.REQUIRED,
+                    RequiredOrPreferred.REQUIRED,
+                    RequiredOrPreferred.PREFERRED,
+                )
+            ),
         ),
     )
 

@@ -6,7 +6,7 @@ from random import Random
 from features.feature import Feature
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.device import GPU, is_mig_instance
-from placer_models.mig import TABLES, gpu_of_mig_instance, mig_slices_covered
+from placer_models.mig import TABLES, gpu_minor_of_mig_instance, mig_slices_covered
 from placer_models.placement import DeviceGrant, PodPlacement
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
@@ -58,7 +58,7 @@ def _residents(rng: Random, node: Node) -> list[RunningPod]:
     for i in range(rng.choice((0, 0, 1, 2)) if slots else 0):
         slot = rng.choice(slots)
         parts = {
-            (gpu_of_mig_instance(slot.minor), p)
+            (gpu_minor_of_mig_instance(slot.minor), p)
             for p in mig_slices_covered(node.mig, slot.type, slot.minor)
         }
         if busy.isdisjoint(parts):

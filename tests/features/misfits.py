@@ -11,7 +11,7 @@ from placer_models.policy import (
     BindPolicy,
     ExclusivePolicy,
     NodeBindPolicy,
-    Strength,
+    RequiredOrPreferred,
 )
 
 
@@ -55,7 +55,7 @@ def _stricter(rng: Random, spec: PodSpec) -> PodSpec:
         replace(spec, affinity=(AffinityTerm((("app", "x"),)),)),
     ]
     if owns:
-        required = Strength.REQUIRED
+        required = RequiredOrPreferred.REQUIRED
         changes += [
             replace(spec, bind=BindPolicy.FULL_PCPUS, bind_strength=required),
             replace(spec, bind=BindPolicy.SPREAD_BY_PCPUS, bind_strength=required),

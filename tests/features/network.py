@@ -5,9 +5,9 @@ from random import Random
 
 from features.feature import Feature
 from placer_models.cluster import Instance, Node
-from placer_models.network import LevelRule, LevelRuleKind
+from placer_models.network import GangNetworkLevelRule, GangNetworkLevelRuleKind
 from placer_models.pod import Gang
-from placer_models.policy import Strength
+from placer_models.policy import RequiredOrPreferred
 from tiny_machines import unused_name
 from worlds import tiny_instance
 
@@ -52,19 +52,25 @@ def _asking(rng: Random, gang: Gang) -> Gang:
     )
 
 
-def level_rule(rng: Random) -> LevelRule:
+def level_rule(rng: Random) -> GangNetworkLevelRule:
     """Draw what a gang may ask of a level."""
     grouping = rng.choice(
-        (*[LevelRuleKind.GATHER] * 2, *[LevelRuleKind.SPREAD] * 2, LevelRuleKind.MULTIPLES)
+        (
+            *[GangNetworkLevelRuleKind.GATHER] * 2,
+            *[GangNetworkLevelRuleKind.SPREAD] * 2,
+            GangNetworkLevelRuleKind.MULTIPLES,
+        )
     )
-    strength = rng.choice(tuple(Strength))
+    strength = rng.choice(tuple(RequiredOrPreferred))
     match grouping:
-        case LevelRuleKind.GATHER:
-            return LevelRule(rng.choice(LEVELS), grouping, strength)
-        case LevelRuleKind.SPREAD:
-            return LevelRule(rng.choice(LEVELS), grouping, strength, rng.choice((1, 1, 2)))
-        case LevelRuleKind.MULTIPLES:
-            return LevelRule(rng.choice(LEVELS), grouping, count=2)
+        case GangNetworkLevelRuleKind.GATHER:
+            return GangNetworkLevelRule(rng.choice(LEVELS), grouping, strength)
+        case GangNetworkLevelRuleKind.SPREAD:
+            return GangNetworkLevelRule(
+                rng.choice(LEVELS), grouping, strength, rng.choice((1, 1, 2))
+            )
+        case GangNetworkLevelRuleKind.MULTIPLES:
+            return GangNetworkLevelRule(rng.choice(LEVELS), grouping, count=2)
 
 
 FEATURE = Feature("network", with_levels)

@@ -5,7 +5,7 @@ from random import Random
 
 from features.feature import Feature, with_specs
 from placer_models.cluster import Instance, Node
-from placer_models.node_affinity import NAME_FIELD, NodeAffinity, NodeTerm, PreferredTerm
+from placer_models.node_affinity import NAME_FIELD, NodeAffinity, NodeTerm, PreferredNodeTerm
 from placer_models.pod import PodSpec
 from placer_models.selectors import COMPARING, LabelExpression, SelectorOperator
 from tiny_machines import unused_name
@@ -31,7 +31,7 @@ def drawn(rng: Random, names: list[str]) -> NodeAffinity:
     """Draw what a pod asks, and would like, of its node."""
     required = [_term(rng, names) for _ in range(rng.choice((0, 0, 1, 2)))]
     preferred = [
-        PreferredTerm(_term(rng, names), rng.choice((1, 2, 50, 100)))
+        PreferredNodeTerm(_term(rng, names), rng.choice((1, 2, 50, 100)))
         for _ in range(rng.choice((0, 1, 1, 2)))
     ]
     return NodeAffinity(tuple(required), tuple(preferred))

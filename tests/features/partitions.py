@@ -8,7 +8,7 @@ from features.feature import Feature
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.device import GPU, Device, PartitionTable
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec
-from placer_models.policy import DeviceScope, PartitionPolicy
+from placer_models.policy import PartitionPolicy, SameTypeDevicesScope
 from tiny_machines import RDMA as NIC
 from worlds import tiny_instance
 
@@ -67,7 +67,7 @@ def _spec(rng: Random, spec: PodSpec) -> PodSpec:
     nics = DeviceRequest(NIC, rng.choice((1, 2, 2, 3)))
     spec = replace(spec, containers=tuple(_with_nics(c, nics) for c in spec.containers))
     scopes = {
-        request.type: rng.choice(tuple(DeviceScope))
+        request.type: rng.choice(tuple(SameTypeDevicesScope))
         for request in spec.requests.devices
         if rng.random() < (0.7 if request.count > 1 else 0.2)
     }

@@ -7,7 +7,7 @@ from features.feature import Feature, with_specs
 from placer_models.cluster import Instance, Node
 from placer_models.network import NODE_LEVEL
 from placer_models.pod import PodSpec
-from placer_models.policy import Strength
+from placer_models.policy import RequiredOrPreferred
 from placer_models.selectors import LabelExpression, SelectorOperator
 from placer_models.topology_spread import SpreadConstraint
 from tiny_machines import unused_name
@@ -60,7 +60,7 @@ def _dressed(rng: Random, spec: PodSpec) -> PodSpec:
 
 
 def _constraint(rng: Random) -> SpreadConstraint:
-    strength = rng.choice(tuple(Strength))
+    strength = rng.choice(tuple(RequiredOrPreferred))
     app = rng.choice(APPS)
     by_label = rng.random() < 0.7
     return SpreadConstraint(
@@ -69,7 +69,7 @@ def _constraint(rng: Random) -> SpreadConstraint:
         strength,
         (("app", app),) if by_label else (),
         () if by_label else (LabelExpression("app", SelectorOperator.NOT_IN, (app,)),),
-        min_domains=rng.choice((1, 1, 2, 3)) if strength is Strength.REQUIRED else 1,
+        min_domains=rng.choice((1, 1, 2, 3)) if strength is RequiredOrPreferred.REQUIRED else 1,
         by_selector=rng.random() < 0.7,
         by_taints=rng.random() < 0.3,
     )

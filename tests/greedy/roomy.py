@@ -13,7 +13,7 @@ from placer_models.pod import (
     Container,
     DeviceRequest,
     Gang,
-    JointAllocation,
+    JointDevicesRequest,
     Pod,
     PodSpec,
     Resources,
@@ -22,11 +22,11 @@ from placer_models.policy import (
     AlignmentPolicy,
     BindPolicy,
     CpuLocalityWish,
-    DeviceScope,
     ExclusivePolicy,
-    JointScope,
+    JointDevicesScope,
     QosClass,
-    Strength,
+    RequiredOrPreferred,
+    SameTypeDevicesScope,
 )
 
 GIB = 2**30
@@ -109,15 +109,25 @@ def spec(rng: Random) -> PodSpec:
         containers,
         rng.choice((QosClass.LSE, QosClass.LSR, QosClass.LSR, QosClass.LS, QosClass.BE)),
         rng.choice((BindPolicy.DEFAULT, BindPolicy.FULL_PCPUS, BindPolicy.SPREAD_BY_PCPUS)),
-        rng.choice((Strength.PREFERRED, Strength.PREFERRED, Strength.REQUIRED)),
+        rng.choice(
+            (
+                RequiredOrPreferred.PREFERRED,
+                RequiredOrPreferred.PREFERRED,
+                RequiredOrPreferred.REQUIRED,
+            )
+        ),
         policy,
-        joint=JointAllocation((GPU, "rdma"), JointScope.SAME_NUMA_NODE, rng.choice(list(Strength)))
+        joint=JointDevicesRequest(
+            (GPU, "rdma"), JointDevicesScope.SAME_NUMA_NODE, rng.choice(list(RequiredOrPreferred))
+        )
         if types == {GPU, "rdma"}
         else None,
-        scopes=((GPU, rng.choice(list(DeviceScope))),) if types == {GPU} and not parts else (),
+        scopes=((GPU, rng.choice(list(SameTypeDevicesScope))),)
+        if types == {GPU} and not parts
+        else (),
         locality=rng.choice(((), (), (CpuLocalityWish.LLC,), (CpuLocalityWish.PACKAGE,))),
         exclusive=rng.choice((ExclusivePolicy.NONE, *ExclusivePolicy)),
-        exclusive_strength=rng.choice(list(Strength)),
+        exclusive_strength=rng.choice(list(RequiredOrPreferred)),
     )
 
 

@@ -4,15 +4,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from placer.counting.account import accounts_of
-from placer.counting.placements import UnrealisableNode, realise
+from placer.counting.placements import NodeIdAssignmentFailure, realise_choices
 from placer.greedy.node_table import GreedyNodeTable
 from placer.judge.breaches import Breach, breaches
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Machine, Node, RunningPod
-from placer_models.device import GPU, Device, LinkMatrix
+from placer_models.device import GPU, Device, GpuLinkMatrix
 from placer_models.placement import Placement
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
-from placer_models.policy import AlignmentPolicy, BindPolicy, GatherLevel, QosClass, Strength
+from placer_models.policy import (
+    AlignmentPolicy,
+    BindPolicy,
+    GatherLevel,
+    QosClass,
+    RequiredOrPreferred,
+)
 from placer_models.problem.problem import Choices, Problem
 from placer_models.topology import Cpu, NumaNode, Topology
 
@@ -27,7 +33,9 @@ class Numa:
     nics: int = 0
 
 
-def machine(*numas: Numa, links: LinkMatrix | None = None, loose: tuple[int, ...] = ()) -> Machine:
+def machine(
+    *numas: Numa, links: GpuLinkMatrix | None = None, loose: tuple[int, ...] = ()
+) -> Machine:
     """Number CPUs core by core, devices NUMA node by NUMA node.
 
     Args:
@@ -62,11 +70,11 @@ def machine(*numas: Numa, links: LinkMatrix | None = None, loose: tuple[int, ...
     )
 
 
-def links_of(rows: Sequence[Sequence[int]]) -> LinkMatrix:
+def links_of(rows: Sequence[Sequence[int]]) -> GpuLinkMatrix:
     """Return links between GPUs 0, 1, ... with the values as bandwidths."""
     table = tuple(tuple(row) for row in rows)
     kinds = tuple(tuple("link" for _ in row) for row in table)
-    return LinkMatrix(tuple(range(len(table))), table, kinds)
+    return GpuLinkMatrix(tuple(range(len(table))), table, kinds)
 
 
 def spec(
@@ -91,7 +99,7 @@ def spec(
         containers=(Container("main", requests),),
         qos=qos,
         bind=bind,
-        bind_strength=Strength.REQUIRED if required else Strength.PREFERRED,
+        bind_strength=RequiredOrPreferred.REQUIRED if required else RequiredOrPreferred.PREFERRED,
         alignment=alignment,
     )
 
@@ -130,8 +138,8 @@ def instance(
 def realised(world: Instance, choices: Choices) -> Placement:
     """Turn choices into a placement that keeps every rule."""
     accounts = accounts_of(world)
-    found = realise(world, accounts, build_problem(world, accounts), choices)
-    assert not isinstance(found, UnrealisableNode), found
+    found = realise_choices(world, accounts, build_problem(world, accounts), choices)
+    assert not isinstance(found, NodeIdAssignmentFailure), found
     return found
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 from random import Random
 
 from features.affinity import affinity_instance, wide_instance
-from placer.greedy.affinity import WISH, AffinityCounts
+from placer.greedy.affinity import WISH, GreedyShapeCountsByNode
 from placer.state.batch import build_problem
 from placer_models.domains import NO_DOMAIN
 from placer_models.problem.problem import Problem
@@ -43,7 +43,7 @@ def test_each_pod_more_loses_what_counting_says() -> None:
             problem = build_problem(make(seed))
             if not problem.affinity.tasks:
                 continue
-            counts, placed = AffinityCounts(problem), Placed()
+            counts, placed = GreedyShapeCountsByNode(problem), Placed()
             rng = Random(seed)
             for shape in problem.pods:
                 before = lost(problem, placed)

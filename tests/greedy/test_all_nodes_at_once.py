@@ -12,7 +12,7 @@ from placer.greedy.node_rows import NodeRows
 from placer.state.batch import build_problem
 from placer.state.problem_cache import ProblemCache
 from placer_models.cluster import Instance
-from placer_models.illegal_running import with_running_as_counted
+from placer_models.illegal_running import with_running_pods_counted_as_legal
 from placer_models.incremental import PersistentTuple
 from placer_models.problem.problem import Problem
 
@@ -22,7 +22,7 @@ WORLDS = 60
 def worlds(batch: int) -> Iterator[tuple[Instance, Problem]]:
     """Yield worlds with words of all families, and the Problem that the greedy path has of each."""
     for seed in range(WORLDS * batch, WORLDS * (batch + 1)):
-        world = with_running_as_counted(mixed_instance(seed))
+        world = with_running_pods_counted_as_legal(mixed_instance(seed))
         yield world, build_problem(world, each_core=True, absolute=True, scored=seed % 2 == 0)
 
 

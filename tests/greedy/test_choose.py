@@ -9,7 +9,7 @@ import pytest
 from brute_force import best_placement
 from greedy.small import Numa, gang, instance, links_of, machine, realised, spec
 from placer.greedy.chooser import choose_cheapest_place
-from placer.greedy.cores import ownable_cpus_of_core_class
+from placer.greedy.cores import ownable_cpu_count_of_core_class
 from placer.greedy.node_table import GreedyNodeTable
 from placer.greedy.offer import AT
 from placer.greedy.place import place_greedily
@@ -77,7 +77,7 @@ def least_cells(node: NodeState, shape: Shape, fit: Fit) -> int | None:
 
 
 def enough(node: NodeState, shape: Shape, fit: Fit, cells: set[int]) -> bool:
-    cpus = sum(ownable_cpus_of_core_class(c, fit) for c in node.cores if c.cell in cells)
+    cpus = sum(ownable_cpu_count_of_core_class(c, fit) for c in node.cores if c.cell in cells)
     had = {
         bank.type: sum(n for n, cell in zip(bank.free, bank.cells, strict=True) if cell in cells)
         for bank in node.banks

@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from placer.greedy.domain_limits import DomainCounts
+from placer.greedy.domain_limits import GreedyDomainPodCounts
 from placer_models.domains import NO_DOMAIN, DomainByNode
 from placer_models.problem.tasks import ProblemDomainLimit
 
@@ -50,7 +50,7 @@ def test_one_more_pod_is_counted_as_all_anew(seed: int) -> None:
     """
     rng = Random(seed)
     tasks = [drawn_task(rng) for _ in range(rng.randint(1, 3))]
-    counts, placed = DomainCounts(tasks, SHAPES, NODES), Placed()
+    counts, placed = GreedyDomainPodCounts(tasks, SHAPES, NODES), Placed()
     for _ in range(6):
         for shape in range(SHAPES):
             more = [placed + Counter({(shape, node): 1}) for node in range(NODES)]

@@ -12,7 +12,7 @@ from placer.greedy import node_table
 from placer.greedy.cache import GreedyCache
 from placer.greedy.node_table import GreedyNodeTable
 from placer.greedy.place import place_greedily
-from placer.greedy.ranking import Ranking
+from placer.greedy.ranking import ShapeNodeRanking
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance
 from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass
@@ -98,13 +98,13 @@ def test_few_rankings_are_kept_and_nothing_found_depends_on_them(
     it would find with room for both.
     """
     problem = build_problem(instance([SMALL] * 3, *(gang(f"g{i}", KINDS[i % 2]) for i in range(6))))
-    made: list[Ranking] = []
+    made: list[ShapeNodeRanking] = []
 
-    def counted(nodes: int, epoch: Hashable) -> Ranking:
-        made.append(Ranking(nodes, epoch))
+    def counted(nodes: int, epoch: Hashable) -> ShapeNodeRanking:
+        made.append(ShapeNodeRanking(nodes, epoch))
         return made[-1]
 
-    monkeypatch.setattr(node_table, "Ranking", counted)
+    monkeypatch.setattr(node_table, "ShapeNodeRanking", counted)
 
     def found(most: int) -> list[Choice]:
         monkeypatch.setattr(node_table, "MOST_RANKINGS", most)

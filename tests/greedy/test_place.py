@@ -8,7 +8,7 @@ from greedy.small import Numa, faults, gang, instance, links_of, machine, realis
 from judge import hand
 from judge.cases_mig import CUT, asks_for
 from placer.greedy.gang_order import (
-    hardest_first,
+    gang_pods_most_demanding_first,
     largest_gang_first_key,
     most_value_gang_first_key,
 )
@@ -298,4 +298,4 @@ def test_a_large_instance_of_a_gpu_is_placed_before_a_small_one() -> None:
     small, large = asks_for("small", _1g_5gb=1), asks_for("large", _7g_40gb=1)
     problem = build_problem(hand.world(small, large, nodes=[CUT]))
 
-    assert hardest_first(problem, [0, 1]) == [1, 0]
+    assert gang_pods_most_demanding_first(problem, [0, 1]) == [1, 0]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from placer.greedy.offer import WIDTH
-from placer.greedy.ranking import Ranking
+from placer.greedy.ranking import ShapeNodeRanking
 
 FREE = (0,) * (WIDTH + 1)
 ONE = (*FREE[:-1], 1)
@@ -17,9 +17,9 @@ def indices(*nodes: int) -> np.ndarray:
     return np.array(nodes, dtype=np.intp)
 
 
-def ranking(*costs: tuple[int, ...]) -> Ranking:
+def ranking(*costs: tuple[int, ...]) -> ShapeNodeRanking:
     """Return a ranking of nodes that cost so much at least."""
-    made = Ranking(len(costs))
+    made = ShapeNodeRanking(len(costs))
     fits = np.ones(len(costs), dtype=np.bool_)
     made.expect(np.arange(len(costs)), fits, np.array(costs, dtype=np.int64).T)
     return made
@@ -73,7 +73,7 @@ def test_the_first_is_that_of_a_ranking_made_anew(seed: int) -> None:
     """
     rng = Random(seed)
     count = rng.choice((2, 3, 12))
-    nodes = Ranking(count)
+    nodes = ShapeNodeRanking(count)
     fits = [False] * count
     costs = [FREE] * count
 

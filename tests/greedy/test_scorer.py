@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from placer.greedy.columns import Indices
-from placer.greedy.scorer import NodeScores, PodAsk, ScorerColumns
+from placer.greedy.scorer import NodeScores, ScorerNodeColumnsLeft, ScorerPodAsk
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch
 from placer.search.options import Engine, SolveOptions
@@ -43,17 +43,17 @@ class DrawnScorer:
 
     drawn: Drawn
 
-    def epoch(self, free: ScorerColumns) -> int:
+    def epoch(self, free: ScorerNodeColumnsLeft) -> int:
         """Return how full all nodes are."""
         return int(free.gpu_milli.sum()) // 1500 if self.drawn.by_epoch else 0
 
-    def of(self, ask: PodAsk, left: tuple[int, ...], epoch: int) -> tuple[int, int]:
+    def of(self, ask: ScorerPodAsk, left: tuple[int, ...], epoch: int) -> tuple[int, int]:
         """Return a score, and a GPU on which the pod fits."""
         rng = Random(str((self.drawn.seed, *ask, *map(int, left), epoch)))
         fitting = [gpu for gpu, milli in enumerate(left[1:]) if milli >= ask.gpu_milli > 0]
         return rng.randrange(-3, 3), rng.choice(fitting or [-1])
 
-    def score(self, ask: PodAsk, free: ScorerColumns, nodes: Indices) -> NodeScores:
+    def score(self, ask: ScorerPodAsk, free: ScorerNodeColumnsLeft, nodes: Indices) -> NodeScores:
         """Draw for each node."""
         epoch = self.epoch(free)
         found = [
@@ -99,11 +99,13 @@ class Book:
             self.gpu[place.node][grant.minor] -= sign * 10 * (percent or 0)
 
 
-def ask_of(one: Pod) -> PodAsk:
+def ask_of(one: Pod) -> ScorerPodAsk:
     requests = one.spec.requests
     (device,) = requests.devices or (None,)
     milli = 0 if device is None else 10 * (device.share.percent or 0) if device.share else 1000
-    return PodAsk(requests.cpu_milli, requests.memory_bytes, device.count if device else 0, milli)
+    return ScorerPodAsk(
+        requests.cpu_milli, requests.memory_bytes, device.count if device else 0, milli
+    )
 
 
 ASKS = ((500, 0, 100), (1000, 1, 30), (500, 1, 50), (1000, 1, 100), (2000, 2, 100), (500, 1, 70))
@@ -188,10 +190,10 @@ class Seeing:
         """Return itself."""
         return self
 
-    def epoch(self, free: ScorerColumns) -> None:
+    def epoch(self, free: ScorerNodeColumnsLeft) -> None:
         """Nothing ever changes."""
 
-    def score(self, ask: PodAsk, free: ScorerColumns, nodes: Indices) -> NodeScores:
+    def score(self, ask: ScorerPodAsk, free: ScorerNodeColumnsLeft, nodes: Indices) -> NodeScores:
         """Return zeros."""
         self.seen.append((ask.memory_bytes, free.memory_bytes[nodes].tolist()))
         return NodeScores(np.zeros(len(nodes), dtype=np.int64))
@@ -205,9 +207,9 @@ class Same:
         """Return itself."""
         return self
 
-    def epoch(self, free: ScorerColumns) -> None:
+    def epoch(self, free: ScorerNodeColumnsLeft) -> None:
         """Nothing ever changes."""
 
-    def score(self, ask: PodAsk, free: ScorerColumns, nodes: Indices) -> NodeScores:
+    def score(self, ask: ScorerPodAsk, free: ScorerNodeColumnsLeft, nodes: Indices) -> NodeScores:
         """Return zeros."""
         return NodeScores(np.zeros(len(nodes), dtype=np.int64))

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placer.greedy.scorer import ANY_GPU, PodAsk, ScorerColumns
+from placer.greedy.scorer import ANY_GPU, ScorerNodeColumnsLeft, ScorerPodAsk
 from placer.greedy.scorers.best_fit import BestFitScoring
 from placer.greedy.scorers.dot_product import DotProductScoring
 from placer.greedy.scorers.fragmentation import FragmentationScoring
@@ -80,7 +80,7 @@ def points(before: Left, after: Left, pods: Sequence[PodSpec]) -> float:
     return 100 / (1 + exp((lost - gone) / 1000))
 
 
-def draw(rng: Random) -> tuple[list[Node], ScorerColumns, list[Left]]:
+def draw(rng: Random) -> tuple[list[Node], ScorerNodeColumnsLeft, list[Left]]:
     nodes = [node(i, rng.choice(MODELS)) for i in range(5)]
     cpu = np.array([rng.randrange(1000, 8001, 500) for _ in nodes])
     gpu = np.array([[rng.choice((0, 200, 300, 700, 1000)) for _ in range(GPUS)] for _ in nodes])
@@ -88,7 +88,7 @@ def draw(rng: Random) -> tuple[list[Node], ScorerColumns, list[Left]]:
         (int(c), tuple(map(int, g)), dict(n.labels)["model"])
         for n, c, g in zip(nodes, cpu, gpu, strict=True)
     ]
-    return nodes, ScorerColumns(cpu, np.full(len(nodes), 2**36), gpu), lefts
+    return nodes, ScorerNodeColumnsLeft(cpu, np.full(len(nodes), 2**36), gpu), lefts
 
 
 @given(st.randoms(use_true_random=False))
@@ -102,7 +102,11 @@ def test_fgd_scores_by_the_fragmentation_that_is_added(rng: Random) -> None:
     scoring = FragmentationScoring.of(pods)
     typical = [pod.where for pod, count in scoring.typical for _ in range(count)]
     scorer = scoring.on(nodes)
-    for ask in (PodAsk(1000, 0, 0, 0), PodAsk(500, 0, 1, 300), PodAsk(1000, 0, 2, 1000)):
+    for ask in (
+        ScorerPodAsk(1000, 0, 0, 0),
+        ScorerPodAsk(500, 0, 1, 300),
+        ScorerPodAsk(1000, 0, 2, 1000),
+    ):
         able = [
             at
             for at, (_, gpus, _) in enumerate(lefts)
@@ -121,7 +125,7 @@ def test_fgd_scores_by_the_fragmentation_that_is_added(rng: Random) -> None:
                 assert all(int(p - 1e-6) < score for g, p in each.items() if g < gpu)
 
 
-def afters(left: Left, ask: PodAsk) -> dict[int, Left]:
+def afters(left: Left, ask: ScorerPodAsk) -> dict[int, Left]:
     """Return the GPU of a share, or `ANY_GPU` -> what is left once the pod is there."""
     cpu, gpus, model = left
     rest = cpu - ask.cpu_milli
@@ -155,8 +159,8 @@ def test_without_typical_pods_all_places_score_alike() -> None:
     Nothing is fragmented for nobody.
     """
     scorer = FragmentationScoring.of(()).on([node(0, "T4")])
-    free = ScorerColumns(np.array([8000]), np.array([2**36]), np.full((1, GPUS), 1000))
-    found = scorer.score(PodAsk(1000, 0, 1, 500), free, np.array([0]))
+    free = ScorerNodeColumnsLeft(np.array([8000]), np.array([2**36]), np.full((1, GPUS), 1000))
+    found = scorer.score(ScorerPodAsk(1000, 0, 1, 500), free, np.array([0]))
     assert (found.scores.tolist(), [] if found.gpus is None else found.gpus.tolist()) == ([50], [0])
 
 
@@ -167,8 +171,10 @@ def test_best_fit_and_dot_product_look_at_parts_of_the_largest_node() -> None:
     16/16 of 4/16, each with 4/4 of 1/4 of the GPUs.
     """
     nodes = [node(0, "T4"), node(1, "T4", cpus=16)]
-    free = ScorerColumns(np.array([8000, 16000]), np.array([2**36] * 2), np.full((2, GPUS), 1000))
-    ask, both = PodAsk(4000, 0, 1, 1000), np.array([0, 1])
+    free = ScorerNodeColumnsLeft(
+        np.array([8000, 16000]), np.array([2**36] * 2), np.full((2, GPUS), 1000)
+    )
+    ask, both = ScorerPodAsk(4000, 0, 1, 1000), np.array([0, 1])
     assert BestFitScoring().on(nodes).score(ask, free, both).scores.tolist() == [50, 25]
     # 100 - (12.5 + 25) / 2 and 100 - (25 + 25) / 2
     assert DotProductScoring().on(nodes).score(ask, free, both).scores.tolist() == [81, 75]

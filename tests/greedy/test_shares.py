@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from placer.counting.account import accounts_of
-from placer.counting.placements import UnrealisableNode, realise
+from placer.counting.placements import NodeIdAssignmentFailure, realise_choices
 from placer.greedy.node_table import GreedyNodeTable
 from placer.judge.breaches import breaches
 from placer.state.batch import build_problem
@@ -60,8 +60,8 @@ def given(
         choice = table.find(index)
         if choice is not None:
             table.take(index, choice)
-    placement = realise(instance, accounts, problem, table.choices)
-    assert not isinstance(placement, UnrealisableNode)
+    placement = realise_choices(instance, accounts, problem, table.choices)
+    assert not isinstance(placement, NodeIdAssignmentFailure)
     assert breaches(instance, placement) == ()
     return [{g.minor: g.share for g in place.devices} for place in placement.pods]
 

@@ -9,7 +9,7 @@ from placer_models.capacity import DeviceQuantity
 from placer_models.cluster import Instance
 from placer_models.device_share import DeviceShare
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
-from placer_models.policy import DeviceChoicePolicy, DeviceScope, ExclusivePolicy, QosClass
+from placer_models.policy import DeviceChoicePolicy, ExclusivePolicy, QosClass, SameTypeDevicesScope
 from placer_models.topology import Hugepages
 
 LSE, LSR, LS = QosClass.LSE, QosClass.LSR, QosClass.LS
@@ -48,7 +48,7 @@ ILLEGAL: dict[str, PodSpec] = {
     "no container": PodSpec(()),
     "two containers of one name": PodSpec((Container("main", Resources(1000)),) * 2),
     "two scopes of a type": replace(
-        asking(), scopes=(("gpu", DeviceScope.NODE), ("gpu", DeviceScope.PCIE))
+        asking(), scopes=(("gpu", SameTypeDevicesScope.NODE), ("gpu", SameTypeDevicesScope.PCIE))
     ),
     "a choice among devices without a share": replace(
         asking(), device_choice=DeviceChoicePolicy.MOST_USED

@@ -11,14 +11,14 @@ from placer.judge.breaches import breaches
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_cli.draw.verdict import answer_summary
-from placer_cli.output import Format, json_or_yaml_text
+from placer_cli.output import OutputFormat, json_or_yaml_text
 from placer_models.cluster import Instance, Node
-from placer_models.files.documents import documents_of
-from placer_models.instance.placement_claims import OutcomeInFile, answer_status_faults
+from placer_models.files.documents import documents_in_text
+from placer_models.instance.placement_claims import OutcomeInPlacementFile, answer_status_faults
 from placer_models.instance.placement_file import (
     PlacementFile,
     placement_and_outcome_from_document,
-    solve_answer_to_json,
+    solve_answer_to_dict,
 )
 from placer_models.left_out import PodLeftOutBeforeSolve
 from placer_models.machines.catalogue import load_machine
@@ -27,14 +27,14 @@ from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources
 from placer_models.reasons import (
     Blocked,
     FewMembers,
-    GroupTooLarge,
+    FirstStageWithoutPlace,
+    GangGroupTooLarge,
     Illegal,
     IllegalGangInGroup,
     IllegalMembers,
-    NotFound,
-    OccupancyStage,
     Reason,
-    ReasonTimeout,
+    ReasonNotFoundInTime,
+    RoomButNoPlaceFound,
 )
 from tiny_pods import lone
 
@@ -47,13 +47,13 @@ HUGE = Pod(
 BAD = Pod("bad", "default", PodSpec(()))
 
 WORDS: list[tuple[Reason, str]] = [
-    (Blocked(OccupancyStage.EMPTY, ()), "never"),
-    (Blocked(OccupancyStage.RUNNING, ()), "not-now"),
-    (Blocked(OccupancyStage.PLACED, ()), "outvoted"),
-    (FewMembers(OccupancyStage.EMPTY, "g", 3, 2, 1, is_bound=False), "never"),
-    (GroupTooLarge(OccupancyStage.RUNNING, "g"), "not-now"),
-    (NotFound("n"), "not-found"),
-    (ReasonTimeout(), "time"),
+    (Blocked(FirstStageWithoutPlace.EMPTY, ()), "never"),
+    (Blocked(FirstStageWithoutPlace.RUNNING, ()), "not-now"),
+    (Blocked(FirstStageWithoutPlace.PLACED, ()), "outvoted"),
+    (FewMembers(FirstStageWithoutPlace.EMPTY, "g", 3, 2, 1, is_bound=False), "never"),
+    (GangGroupTooLarge(FirstStageWithoutPlace.RUNNING, "g"), "not-now"),
+    (RoomButNoPlaceFound("n"), "not-found"),
+    (ReasonNotFoundInTime(), "time"),
     (Illegal("qos", "wrong"), "illegal"),
     (IllegalMembers("g", ("p",), 2, 2), "illegal"),
     (IllegalGangInGroup("both", "g"), "illegal"),
@@ -67,7 +67,7 @@ def test_each_verdict_has_a_word(why: Reason, word: str) -> None:
     """
     answer = GaveUp(1.0, (Unplaced("p", "default", None, ("told",), (why,)),))
 
-    (entry,) = solve_answer_to_json(answer, Instance((), ()), {})["unplaced"]
+    (entry,) = solve_answer_to_dict(answer, Instance((), ()), {})["unplaced"]
 
     assert entry == {
         "name": "p",
@@ -85,7 +85,7 @@ def test_an_answer_without_values_says_no_word() -> None:
     """
     answer = GaveUp(1.0, (Unplaced("p", "default", None, ("told",)),))
 
-    (entry,) = solve_answer_to_json(answer, Instance((), ()), {})["unplaced"]
+    (entry,) = solve_answer_to_dict(answer, Instance((), ()), {})["unplaced"]
 
     assert entry["verdict"] is None
 
@@ -101,13 +101,13 @@ def answered(*pods: Pod) -> tuple[Answer, Instance]:
     return solve(instance, GREEDY), instance
 
 
-def claims_of(answer: Answer, instance: Instance) -> tuple[Placement, OutcomeInFile]:
-    tree = solve_answer_to_json(answer, instance, {})
-    text = json_or_yaml_text(tree, Format.JSON)
-    assert yaml.safe_load(json_or_yaml_text(tree, Format.YAML)) == json.loads(text)
+def claims_of(answer: Answer, instance: Instance) -> tuple[Placement, OutcomeInPlacementFile]:
+    tree = solve_answer_to_dict(answer, instance, {})
+    text = json_or_yaml_text(tree, OutputFormat.JSON)
+    assert yaml.safe_load(json_or_yaml_text(tree, OutputFormat.YAML)) == json.loads(text)
     schema = PlacementFile.model_json_schema(by_alias=True)
     assert faults(json.loads(text), schema, schema.get("$defs", {})) == []
-    return placement_and_outcome_from_document(documents_of(text, Path("a.json"))[0])
+    return placement_and_outcome_from_document(documents_in_text(text, Path("a.json"))[0])
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_a_false_status_is_told_with_illegal_pods_counted() -> None:
     answer, instance = answered(FINE, BAD)
     placement, _ = claims_of(answer, instance)
 
-    told = [*answer_status_faults(OutcomeInFile("placed"), instance, placement)]
+    told = [*answer_status_faults(OutcomeInPlacementFile("placed"), instance, placement)]
 
     assert told == ["the file claims 'placed', but 1 of 2 pods are placed; that is 'partly-placed'"]
 

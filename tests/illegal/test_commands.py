@@ -8,7 +8,7 @@ import pytest
 
 from commands import Placer
 from kubernetes_worlds import Json, device, held, node, pod, topology
-from placer_cli.exits import Exit
+from placer_cli.exits import ExitCode
 
 GPU_150 = {"cpu": "1", "koordinator.sh/gpu": "150"}
 SAID = "container 'main': resources: device-whole: koordinator.sh/gpu: 150 percent is more than"
@@ -31,7 +31,7 @@ def test_a_dump_with_an_illegal_pod_is_solved_for_all_others(
     monkeypatch.chdir(tmp_path)
     dump(tmp_path, pod("bad", GPU_150), pod("fine"))
 
-    printed = placer("solve", "dump.json", "--engine", "greedy", code=Exit.NOT_ALL)
+    printed = placer("solve", "dump.json", "--engine", "greedy", code=ExitCode.NOT_ALL)
 
     assert "1 of 2 pods placed, 1 illegal; " in printed.flat
     # A cell may break a line after a hyphen.
@@ -46,7 +46,7 @@ def test_the_document_of_a_dump_says_the_word(tmp_path: Path, placer: Placer) ->
     """
     file, answer = dump(tmp_path, pod("bad", GPU_150), pod("fine")), tmp_path / "answer.json"
 
-    placer("solve", file, "--engine", "greedy", "--output", str(answer), code=Exit.NOT_ALL)
+    placer("solve", file, "--engine", "greedy", "--output", str(answer), code=ExitCode.NOT_ALL)
     tree: dict[str, Any] = json.loads(answer.read_text())
     verified = placer("verify", file, str(answer))
 
@@ -59,7 +59,7 @@ def test_nothing_but_illegal_pods_is_exit_code_1_too(tmp_path: Path, placer: Pla
     """
     It is known that nothing that waits can have a place.
     """
-    printed = placer("solve", dump(tmp_path, pod("bad", GPU_150)), code=Exit.NOT_ALL)
+    printed = placer("solve", dump(tmp_path, pod("bad", GPU_150)), code=ExitCode.NOT_ALL)
 
     assert "0 of 1 pod placed, 1 illegal: it is proven that nothing" in printed.flat
 
@@ -93,7 +93,7 @@ def test_to_validate_a_dump_with_illegal_pods_that_wait_is_exit_code_1(
     file = dump(tmp_path, pod("bad", GPU_150), pod("fine"))
 
     for together in ((), ("--together",)):
-        printed = placer("validate", *together, file, code=Exit.NOT_ALL)
+        printed = placer("validate", *together, file, code=ExitCode.NOT_ALL)
 
         assert "1 waiting pod" in printed.flat
         assert "illegal, not placed: Pod default/bad" in printed.err
@@ -108,7 +108,14 @@ def test_what_is_placed_beside_an_illegal_pod_is_written_for_the_cluster(
     file, folder = dump(tmp_path, pod("bad", GPU_150), pod("fine")), tmp_path / "out"
 
     placer(
-        "solve", file, "--engine", "greedy", "--emit", "bindings", str(folder), code=Exit.NOT_ALL
+        "solve",
+        file,
+        "--engine",
+        "greedy",
+        "--emit",
+        "bindings",
+        str(folder),
+        code=ExitCode.NOT_ALL,
     )
 
     assert [file.name for file in folder.rglob("*.json")] == ["fine.json"]
@@ -163,7 +170,7 @@ def test_a_file_with_illegal_pods_is_refused_by_every_command(
     Path("answer.json").write_text('{"apiVersion": "placer/v1", "kind": "Placement", "pods": []}')
     others = ["answer.json"] if command in ("verify", "apply") else []
 
-    printed = placer(command, file, *others, code=Exit.BAD_INPUT)
+    printed = placer(command, file, *others, code=ExitCode.BAD_INPUT)
 
     more = "(and 1 more); --skip-illegal goes on with the rest"
     assert printed.err == f"placer: {LINE} of CPUs (rule cpu-count) {more}\n"
@@ -176,8 +183,8 @@ def test_the_option_is_named_only_where_it_helps(command: str, file: str, placer
     """
     Path(file).write_text(FILE + "  - {name: older, requests: {cpu: some}, node: n}\n")
 
-    without = placer(command, file, code=Exit.BAD_INPUT).err
-    with_it = placer(command, file, "--skip-illegal", code=Exit.BAD_INPUT).err
+    without = placer(command, file, code=ExitCode.BAD_INPUT).err
+    with_it = placer(command, file, "--skip-illegal", code=ExitCode.BAD_INPUT).err
 
     assert "(and 2 more)\n" in without
     assert "running[1].requests.cpu" in with_it
@@ -188,7 +195,7 @@ def test_with_skip_illegal_a_file_is_solved_for_all_others(file: str, placer: Pl
     """
     Exit code 1; the table names those that are left out, and a note does, once for all alike.
     """
-    printed = placer("solve", file, "--skip-illegal", "--engine", "greedy", code=Exit.NOT_ALL)
+    printed = placer("solve", file, "--skip-illegal", "--engine", "greedy", code=ExitCode.NOT_ALL)
 
     assert "1 of 6 pods placed, 5 illegal; " in printed.flat
     assert "bad-[0-4]" in printed.flat
@@ -206,7 +213,7 @@ def test_with_skip_illegal_the_answer_is_verified_shown_and_applied(
     By the same instance, read in the same way.
     """
     solve = ["solve", file, "--skip-illegal", "--engine", "greedy", "--output", "answer.json"]
-    placer(*solve, code=Exit.NOT_ALL)
+    placer(*solve, code=ExitCode.NOT_ALL)
     misfit = "misfit: pod 'old' is illegal: instance.yaml:8: running[0].requests.cpu: got 2.5 CPUs"
 
     finding = placer("verify", file, "answer.json", "--skip-illegal").flat
@@ -236,7 +243,7 @@ def test_validate_names_every_illegal_pod_of_a_file(file: str, placer: Placer) -
     With the option, and has exit code 1 if some wait, as for dumps.
     """
     for together in ((), ("--together",)):
-        printed = placer("validate", file, "--skip-illegal", *together, code=Exit.NOT_ALL)
+        printed = placer("validate", file, "--skip-illegal", *together, code=ExitCode.NOT_ALL)
 
         assert "1 waiting pod" in printed.flat
         assert (

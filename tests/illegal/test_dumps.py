@@ -10,7 +10,7 @@ import pytest
 from dump_worlds import GROUP, dump_world
 from kubernetes_dumps import faults, notes, places, read
 from kubernetes_worlds import Json, device, held, lsr, node, owned, pod, topology
-from placer.judge.misfits import misfits_of
+from placer.judge.misfits import misfits_of_instance
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance
@@ -173,7 +173,7 @@ def test_an_illegal_member_of_a_gang_that_placer_cannot_place_is_named_too() -> 
 
 
 def legal_misfits(instance: Instance) -> dict[str, str]:
-    return {one.pod[1]: one.message for one in misfits_of(instance) if one.rule == "legal"}
+    return {one.pod[1]: one.message for one in misfits_of_instance(instance) if one.rule == "legal"}
 
 
 @pytest.mark.parametrize(("bad", "field", "message"), ILLEGAL.values(), ids=ILLEGAL)

@@ -9,7 +9,7 @@ import yaml
 
 from illegal.illegal_pods import with_some_illegal
 from mixed_worlds import mixed_instance
-from placer.judge.misfits import misfits_of
+from placer.judge.misfits import misfits_of_instance
 from placer.load import is_catalogue_machine, load_instance
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
@@ -17,7 +17,7 @@ from placer_models.cluster import Instance
 from placer_models.cpuset import format_cpu_list
 from placer_models.files.errors import InputError
 from placer_models.files.faults import MAX_FAULTS
-from placer_models.illegal_running import counted_as_legal
+from placer_models.illegal_running import running_pod_counted_as_legal
 from placer_models.instance.writer import instance_to_dict
 from placer_models.placement import Answer, Placed
 from placer_models.reasons import Illegal, IllegalMembers
@@ -277,7 +277,7 @@ def test_an_illegal_pod_that_runs_is_refused_or_a_misfit(
 
     instance = load_instance([file], skip_illegal=True)
 
-    (misfit,) = [one for one in misfits_of(instance) if one.rule == "legal"]
+    (misfit,) = [one for one in misfits_of_instance(instance) if one.rule == "legal"]
     assert misfit.message == f"pod 'bad' is illegal: {refused.value}"
     assert instance.left_out == ()
     assert placed(solve(instance, GREEDY)) == ["fine"]
@@ -311,9 +311,9 @@ def test_it_owns_the_cpus_that_its_file_names(tmp_path: Path) -> None:
     instance = load_instance([written(tmp_path, rest=f"running: [{bad}]\n")], skip_illegal=True)
 
     (runner,) = instance.running
-    assert format_cpu_list(counted_as_legal(runner).placement.cpuset) == "0,128"
+    assert format_cpu_list(running_pod_counted_as_legal(runner).placement.cpuset) == "0,128"
     assert runner.pod.spec.requests.cpu_milli == 1500
-    assert not counted_as_legal(runner).movable
+    assert not running_pod_counted_as_legal(runner).movable
 
 
 @pytest.mark.parametrize("batch", range(BATCHES))

@@ -15,7 +15,7 @@ from mixed_worlds import mixed_instance
 from placer.counting.account import account_of
 from placer.counting.node_resources import NODE_RESOURCES
 from placer.judge.breaches import breaches
-from placer.judge.misfits import misfits_of
+from placer.judge.misfits import misfits_of_instance
 from placer.load import is_catalogue_machine, load_instance
 from placer.node.document import node_placement_faults, placement_of_node
 from placer.node.targets import desired_container_cgroups
@@ -27,7 +27,7 @@ from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.device_share import DeviceShare
 from placer_models.host_ports import HostPort
-from placer_models.illegal_running import counted_as_legal, illegality_text
+from placer_models.illegal_running import illegality_text, running_pod_counted_as_legal
 from placer_models.instance.writer import instance_to_dict
 from placer_models.legal import spec_faults
 from placer_models.machines.catalogue import load_machine
@@ -91,7 +91,7 @@ def test_it_is_a_misfit_and_no_call_ends(spec: PodSpec) -> None:
     snapshot = scheduler.snapshot()
     assert snapshot.instance.running[0].pod.spec == spec
     assert Scheduler.restore(snapshot).snapshot() == snapshot
-    assert misfits_of(snapshot.instance)[0] == misfit
+    assert misfits_of_instance(snapshot.instance)[0] == misfit
     scheduler.release([("default", "bad")])
     assert scheduler.misfits() == ()
 
@@ -108,13 +108,13 @@ def test_what_is_counted_of_it_is_a_legal_pod(spec: PodSpec) -> None:
         devices=(DeviceGrant("gpu", 0, "", DeviceShare(percent=150, memory_percent=150)),),
     )
 
-    counted = counted_as_legal(bad)
+    counted = running_pod_counted_as_legal(bad)
 
     assert [*spec_faults(counted.pod.spec)] == []
     assert illegality_text(bad)
     assert not illegality_text(counted)
     assert not counted.movable
-    assert counted_as_legal(counted) is counted
+    assert running_pod_counted_as_legal(counted) is counted
     assert counted.pod.spec.requests.memory_bytes == GIB
     assert counted.placement.devices == (DeviceGrant("gpu", 0),)
 
@@ -125,7 +125,7 @@ def test_a_legal_pod_is_counted_as_it_is() -> None:
     """
     fine = running(one(Resources(3000), LSR), cpuset=frozenset({0}))
 
-    assert counted_as_legal(fine) is fine
+    assert running_pod_counted_as_legal(fine) is fine
 
 
 def test_its_own_cpus_stay_its_own() -> None:
@@ -210,7 +210,7 @@ def test_a_device_of_an_impossible_share_is_given_to_nobody() -> None:
     bad = running(one(Resources(devices=requests)), devices=(wrong, right))
     share = DeviceShare(memory_percent=70)
 
-    left = account_of(NODE, [counted_as_legal(bad)]).devices
+    left = account_of(NODE, [running_pod_counted_as_legal(bad)]).devices
     answer = answer_to(
         waiting("p", Resources(devices=(DeviceRequest("gpu", 7, share),))), beside=bad
     )
@@ -263,7 +263,7 @@ def test_it_holds_the_amounts_of_nodes_that_it_asks_for(rule: str) -> None:
     assert illegality_text(running(asked))
     wanted = NODE_RESOURCES[rule].wanted
 
-    counted = counted_as_legal(running(asked, cpuset=frozenset({0, 1})))
+    counted = running_pod_counted_as_legal(running(asked, cpuset=frozenset({0, 1})))
 
     assert dict(wanted(counted.pod.spec)) == dict(wanted(asked)) != {}
 
@@ -298,7 +298,7 @@ def test_all_containers_of_an_owner_have_all_of_its_cpus() -> None:
         ),
         LSR,
     )
-    counted = counted_as_legal(running(spec, cpuset=frozenset({0, 1})))
+    counted = running_pod_counted_as_legal(running(spec, cpuset=frozenset({0, 1})))
 
     assert [(c.name, c.role, c.requests.cpu_milli) for c in counted.pod.spec.containers] == [
         ("init", ContainerRole.INIT, 0),
@@ -363,7 +363,7 @@ def check_world(seed: int, options: SolveOptions) -> int:
 
     answer = solve(instance, options)
 
-    named = {misfit.pod for misfit in misfits_of(instance) if misfit.rule == "legal"}
+    named = {misfit.pod for misfit in misfits_of_instance(instance) if misfit.rule == "legal"}
     assert named == illegal
     if isinstance(answer, Placed | PartlyPlaced):
         assert breaches(instance, answer.placement) == ()
@@ -447,7 +447,14 @@ def test_a_file_has_what_is_counted_of_it(spec: PodSpec, tmp_path: Path) -> None
     (again,) = read.running
     assert not illegality_text(again)
     assert (
-        account_of(NODE, [again]).resources == account_of(NODE, [counted_as_legal(bad)]).resources
+        account_of(NODE, [again]).resources
+        == account_of(NODE, [running_pod_counted_as_legal(bad)]).resources
     )
-    assert account_of(NODE, [again]).cores == account_of(NODE, [counted_as_legal(bad)]).cores
-    assert account_of(NODE, [again]).pools == account_of(NODE, [counted_as_legal(bad)]).pools
+    assert (
+        account_of(NODE, [again]).cores
+        == account_of(NODE, [running_pod_counted_as_legal(bad)]).cores
+    )
+    assert (
+        account_of(NODE, [again]).pools
+        == account_of(NODE, [running_pod_counted_as_legal(bad)]).pools
+    )

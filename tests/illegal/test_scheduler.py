@@ -7,7 +7,7 @@ import pytest
 from answers import expect
 from illegal.illegal_pods import ILLEGAL
 from placer.scheduler import Scheduler
-from placer.scheduling.decision import Batch, Change
+from placer.scheduling.decision import Batch, ClusterChange
 from placer.scheduling.errors import BadPodError, ContradictionError, PodAlreadyRunningError
 from placer.scheduling.refusal import Refusal
 from placer.search.options import Engine, SolveOptions
@@ -60,7 +60,7 @@ def test_a_decision_without_its_illegal_pods_is_confirmed() -> None:
     decision = scheduler.place(batch, 60, dry_run=True, options=GREEDY, skip_illegal=True)
     scheduler.place(Batch((lone(Pod("other", "default", own)),)), 60, options=GREEDY)
 
-    outcome = expect(Change, scheduler.confirm(decision))
+    outcome = expect(ClusterChange, scheduler.confirm(decision))
 
     assert [place.name for place in outcome.laid_anew] == ["g-0", "g-2"]
     names = [runner.pod.name for runner in scheduler.running_on("n")]

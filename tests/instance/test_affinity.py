@@ -12,11 +12,11 @@ from placer_models.affinity import AffinityTerm, InNodeAffinityLevel
 from placer_models.cluster import Instance
 from placer_models.files.part import json_schema
 from placer_models.instance.schema import InstanceFile
-from placer_models.policy import Strength
+from placer_models.policy import RequiredOrPreferred
 from placer_models.selectors import LabelExpression, SelectorOperator
 
 HEAD = "apiVersion: placer/v1\nkind: Instance\nnodes: [{name: n, machine: dgx-a100}]\n"
-PREFERRED = Strength.PREFERRED
+PREFERRED = RequiredOrPreferred.PREFERRED
 
 
 def pod(words: str) -> str:
@@ -24,7 +24,7 @@ def pod(words: str) -> str:
 
 
 def term(
-    apart: bool = False, strength: Strength = Strength.REQUIRED, **labels: str
+    apart: bool = False, strength: RequiredOrPreferred = RequiredOrPreferred.REQUIRED, **labels: str
 ) -> AffinityTerm:
     return AffinityTerm(tuple(sorted(labels.items())), apart, strength)
 
@@ -178,4 +178,4 @@ def test_editors_know_the_words_too(value: dict[str, Any], right: bool) -> None:
     schema = json_schema(InstanceFile)
     defs: Any = schema["$defs"]
 
-    assert (faults({"name": "p", **value}, defs["PodPart"], defs) == []) is right
+    assert (faults({"name": "p", **value}, defs["WaitingPodPart"], defs) == []) is right

@@ -15,7 +15,7 @@ from placer.search.solver import solve
 from placer_models.bound import numa_nodes_bound_to
 from placer_models.cluster import Instance
 from placer_models.files.errors import InputError
-from placer_models.instance.placement_file import solve_answer_to_json
+from placer_models.instance.placement_file import solve_answer_to_dict
 from placer_models.placement import Placed
 
 BOX = """
@@ -113,7 +113,7 @@ def test_an_answer_is_verified_from_its_file(read: Read, tmp_path: Path) -> None
     """
     instance = read(f"{BOX}pods: [{{name: a, requests: {{cpu: 12}}}}]")
     answer = expect(Placed, solve(instance, SolveOptions(workers=1, seed=1)))
-    tree = solve_answer_to_json(answer, instance, {})
+    tree = solve_answer_to_dict(answer, instance, {})
     path = tmp_path / "p.json"
     path.write_text(json.dumps(tree))
     counted = dict(answer.placement.pods[0].cpu_milli or ())

@@ -14,7 +14,7 @@ from placer.search.solver import solve
 from placer_models.bound import numa_nodes_bound_to
 from placer_models.cluster import Instance
 from placer_models.defaults import NO_DEFAULTS, Defaults
-from placer_models.files.documents import documents_of
+from placer_models.files.documents import documents_in_text
 from placer_models.files.errors import InputError
 from placer_models.instance.node_file import (
     node_placement_document_to_dict,
@@ -181,7 +181,7 @@ def test_the_document_of_a_node_keeps_them() -> None:
     instance = load_instance([FILE])
     node = instance.nodes[0]
     tree = node_placement_document_to_dict(NodePlacement(node))
-    again = read_node_placement_document(documents_of(json.dumps(tree), Path("a.json"))[0])
+    again = read_node_placement_document(documents_in_text(json.dumps(tree), Path("a.json"))[0])
 
     assert again.node.defaults == node.defaults != NO_DEFAULTS
     plain = node_placement_document_to_dict(NodePlacement(replace(node, defaults=NO_DEFAULTS)))

@@ -11,11 +11,11 @@ import pytest
 from answers import expect
 from commands import Placer
 from instance_texts import reread
-from placer.judge.misfits import misfits_of
+from placer.judge.misfits import misfits_of_instance
 from placer.load import load_instance
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
-from placer_cli.exits import Exit
+from placer_cli.exits import ExitCode
 from placer_models.bound import numa_nodes_bound_to
 from placer_models.cluster import Instance
 from placer_models.placement import Answer, Infeasible, Placed
@@ -78,7 +78,7 @@ def test_three_pods_are_not_guessed_onto_one_numa_node(read: Read) -> None:
     )
 
     assert sorted(numa for held in where(instance).values() for numa in held) == [0, 0, 1]
-    assert misfits_of(instance) == ()
+    assert misfits_of_instance(instance) == ()
     assert isinstance(answer_to(instance), Placed)
 
 
@@ -98,7 +98,7 @@ def test_a_pod_that_only_one_numa_node_holds_leaves_it_none_of_the_others(read: 
     instance = read(text(ls("a", 1, 20), ls("b", 1, 10), ls("c", 1, 40)))
 
     assert where(instance)["c"] == {0: 40}
-    assert misfits_of(instance) == ()
+    assert misfits_of_instance(instance) == ()
 
 
 def test_it_takes_a_second_look_to_let_all_fit(read: Read) -> None:
@@ -110,7 +110,7 @@ def test_it_takes_a_second_look_to_let_all_fit(read: Read) -> None:
         text(*(ls(n, cpu) for n, cpu in zip("abcdef", (4, 3, 3, 2, 2, 2), strict=True)))
     )
 
-    assert misfits_of(instance) == ()
+    assert misfits_of_instance(instance) == ()
     held = {name: min(numas) for name, numas in where(instance).items()}
     assert held["b"] == held["c"] != held["a"]
 
@@ -128,7 +128,7 @@ def test_owners_and_devices_say_where(read: Read) -> None:
     )
 
     assert where(instance) == {"owner": {0: 40}, "gpu": {0: 1}, "bound": {1: 30}}
-    assert misfits_of(instance) == ()
+    assert misfits_of_instance(instance) == ()
 
 
 def test_what_is_said_is_no_guess_and_counts(read: Read) -> None:
@@ -150,7 +150,7 @@ def test_a_cpuset_says_where_the_memory_is(read: Read) -> None:
     instance = read(text(ls("a", 3, 4, more=", cpuset: 8-15")))
 
     assert where(instance) == {"a": {1: 4}}
-    assert misfits_of(instance) == ()
+    assert misfits_of_instance(instance) == ()
 
 
 def test_restricted_pods_have_as_many_numa_nodes_as_they_need(read: Read) -> None:
@@ -163,7 +163,7 @@ def test_restricted_pods_have_as_many_numa_nodes_as_they_need(read: Read) -> Non
         r.pod.name: numa_nodes_bound_to(r.placement, r.pod.spec, node) for r in instance.running
     }
 
-    assert misfits_of(instance) == ()
+    assert misfits_of_instance(instance) == ()
     assert homes["wide"] == {0, 1}
     assert len(homes["small"]) == 1
 
@@ -188,7 +188,7 @@ def test_containers_that_are_aligned_for_themselves_may_need_several(read: Read)
     )
     instance = read(text(apart, ls("b", 5, 1, more=", numaScope: container")))
 
-    assert misfits_of(instance) == ()
+    assert misfits_of_instance(instance) == ()
     assert set(where(instance)["a"]) == {0, 1}
 
 
@@ -200,7 +200,7 @@ def test_where_not_all_can_fit_the_smaller_ones_do_not(read: Read) -> None:
     held = {name: min(numas) for name, numas in where(instance).items()}
 
     assert held["a"] != held["b"]
-    assert {m.pod[1] for m in misfits_of(instance)} >= {"c"}
+    assert {m.pod[1] for m in misfits_of_instance(instance)} >= {"c"}
 
 
 def test_the_guess_depends_neither_on_the_order_nor_on_who_may_move(read: Read) -> None:
@@ -257,7 +257,7 @@ def test_a_never_that_hangs_on_a_guess_says_so(
     assert left_out.guessed
     assert answer.guessed
     arguments = ["solve", str(file), "--workers", "1", "--output", str(answered)]
-    shown = placer(*arguments, code=Exit.NOT_ALL).flat
+    shown = placer(*arguments, code=ExitCode.NOT_ALL).flat
     assert "if running pods are on the NUMA nodes that were guessed" in shown
     assert '"guessed": true' in answered.read_text()
 
@@ -391,7 +391,7 @@ def drawn(seed: int) -> World:
 def fits(instance: Instance) -> bool:
     """Return whether each running pod could come to where it is, as far as NUMA nodes go."""
     rules = {"bound-pool", "alignment", "memory"}
-    return rules.isdisjoint(misfit.rule for misfit in misfits_of(instance))
+    return rules.isdisjoint(misfit.rule for misfit in misfits_of_instance(instance))
 
 
 def ways(world: World) -> Iterator[Mapping[str, Mapping[int, int]]]:

@@ -2,13 +2,13 @@
 
 import pytest
 
-from placer_models.files.errors import (
-    cpu_ids_text,
-    cpu_ids_with_verb,
-    near_or_first_names,
-    number_with_noun,
-)
 from placer_models.instance.hosts import MAX_HOSTS, expand_hosts
+from placer_models.message_text import (
+    count_with_noun,
+    cpu_ids_with_noun,
+    cpu_ids_with_verb,
+    near_or_first_names_text,
+)
 
 
 @pytest.mark.parametrize(
@@ -71,16 +71,16 @@ def test_a_reference_to_nothing_is_answered_with_what_there_is(
     """
     The nearest name, or the first few in the order of the file.
     """
-    assert near_or_first_names(name, known) == told
+    assert near_or_first_names_text(name, known) == told
 
 
 def test_one_is_not_several() -> None:
     """
     Nouns and verbs agree with their number.
     """
-    assert [number_with_noun(n, "CPU") for n in (0, 1, 1.0, 2, 0.5)] == [
+    assert [count_with_noun(n, "CPU") for n in (0, 1, 1.0, 2, 0.5)] == [
         "0 CPUs", "1 CPU", "1 CPU", "2 CPUs", "0.5 CPUs"
     ]  # fmt: skip
-    assert number_with_noun(12_345, "pod") == "12,345 pods"
-    assert (cpu_ids_text({3}), cpu_ids_text({3, 4})) == ("CPU 3", "CPUs 3-4")
+    assert count_with_noun(12_345, "pod") == "12,345 pods"
+    assert (cpu_ids_with_noun({3}), cpu_ids_with_noun({3, 4})) == ("CPU 3", "CPUs 3-4")
     assert (cpu_ids_with_verb({3}), cpu_ids_with_verb({3, 4})) == ("CPU 3 is", "CPUs 3-4 are")

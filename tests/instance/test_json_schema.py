@@ -39,7 +39,7 @@ def test_the_schema_names_every_field(schema: dict[str, Any]) -> None:
         "defaults", "demand",
     }  # fmt: skip
     assert schema["additionalProperties"] is False
-    assert schema["$defs"]["NodePart"]["required"] == ["name", "machine"]
+    assert schema["$defs"]["InstanceNodePart"]["required"] == ["name", "machine"]
 
 
 def test_every_example_keeps_the_schema(schema: dict[str, Any], sample: str) -> None:

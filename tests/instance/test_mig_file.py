@@ -11,7 +11,7 @@ from instance_texts import reread
 from placer_models.cluster import Instance
 from placer_models.placement import DeviceGrant
 from placer_models.pod import DeviceRequest
-from placer_models.policy import DeviceScope, PartitionPolicy
+from placer_models.policy import PartitionPolicy, SameTypeDevicesScope
 
 TEXT = """\
 apiVersion: placer/v1
@@ -84,7 +84,7 @@ def test_tables_stand_in_order_and_a_node_may_have_its_own(read: Callable[..., I
     assert (a.table, a.partition_policy) == (a.machine.partitions, PartitionPolicy.HONOR)
     assert (b.table, b.partition_policy) == (((1, 2),), PartitionPolicy.PREFER)
     assert c.table is None
-    assert instance.gangs[0].pods[0].spec.scopes == (("gpu", DeviceScope.NUMA_NODE),)
+    assert instance.gangs[0].pods[0].spec.scopes == (("gpu", SameTypeDevicesScope.NUMA_NODE),)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -6,7 +6,7 @@ import pytest
 
 from commands import Placer
 from instance_texts import reread
-from placer.judge.misfits import misfits_of
+from placer.judge.misfits import misfits_of_instance
 from placer.load import is_catalogue_machine, load_instance
 from placer_models.files.errors import InputError
 from placer_models.instance.writer import instance_to_yaml
@@ -63,7 +63,7 @@ def test_a_running_pod_in_breach_of_a_policy_is_legal(
     path, rule = written(tmp_path, pod), rule.partition(",")[0].partition(" of ")[0]
     instance = load_instance([path])
 
-    assert {misfit.rule for misfit in misfits_of(instance)} == {rule}
+    assert {misfit.rule for misfit in misfits_of_instance(instance)} == {rule}
     assert reread(instance) == instance
     path.write_text(instance_to_yaml(instance, is_catalogue_machine))
     placer("solve", str(path))
@@ -78,7 +78,7 @@ def test_who_runs_in_a_pool_without_a_cpu_is_a_misfit(tmp_path: Path) -> None:
     owner = "{name: r, node: n, qos: LSE, cpuset: 0-7, requests: {cpu: 8}}"
     instance = load_instance([written(tmp_path, owner + "\n  - {name: s, node: n, qos: BE}")])
 
-    found = {(misfit.pod[1], misfit.rule) for misfit in misfits_of(instance)}
+    found = {(misfit.pod[1], misfit.rule) for misfit in misfits_of_instance(instance)}
     assert found == {("r", "cpu-allocatable"), ("s", "be-pool")}
 
 

@@ -9,15 +9,15 @@ import pytest
 from answers import expect
 from instance_texts import reread
 from placer.judge.breaches import breaches
-from placer.judge.misfits import rules_mended_by_moves
+from placer.judge.misfits import mended_rules_by_moved_pod
 from placer.load import load_instance, load_placement_with_outcome
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, RunningGang
 from placer_models.files.errors import InputError
 from placer_models.instance.placement_claims import misstated_moves
-from placer_models.instance.placement_file import solve_answer_to_json
-from placer_models.network import LevelRule, LevelRuleKind
+from placer_models.instance.placement_file import solve_answer_to_dict
+from placer_models.network import GangNetworkLevelRule, GangNetworkLevelRuleKind
 from placer_models.placement import Placed, Placement
 
 INSTANCES = Path(__file__).parents[2] / "instances"
@@ -43,7 +43,11 @@ def test_gangs_that_run_are_read_and_written_back() -> None:
     instance = load_instance([GANG])
 
     assert instance.running_gangs == (
-        RunningGang("ring", "default", levels=(LevelRule("rack", LevelRuleKind.GATHER),)),
+        RunningGang(
+            "ring",
+            "default",
+            levels=(GangNetworkLevelRule("rack", GangNetworkLevelRuleKind.GATHER),),
+        ),
     )
     assert [r.pod.name for r in instance.running if r.placement.gang] == ["ring-0", "ring-1"]
     assert reread(instance) == instance
@@ -55,7 +59,7 @@ def test_members_that_move_are_claimed_as_members(tmp_path: Path) -> None:
     """
     instance = load_instance([GANG])
     answer = expect(Placed, solve(instance, SolveOptions(engine=Engine.EXACT, workers=1, seed=1)))
-    tree = solve_answer_to_json(answer, instance, {})
+    tree = solve_answer_to_dict(answer, instance, {})
     assert claims_of(instance, tree, tmp_path) == []
     pods = {place.name: place for place in answer.placement.pods}
     assert (pods["ring-0"].gang, pods["train"].gang) == ("ring", None)
@@ -80,7 +84,7 @@ def answered() -> tuple[Instance, dict[str, object]]:
     """Return the example and the document of its answer."""
     instance = load_instance([MOVES])
     answer = expect(Placed, solve(instance, SolveOptions(engine=Engine.EXACT, workers=1, seed=1)))
-    return instance, solve_answer_to_json(answer, instance, {})
+    return instance, solve_answer_to_dict(answer, instance, {})
 
 
 def claims_of(instance: Instance, tree: dict[str, object], folder: Path) -> list[tuple[str, str]]:
@@ -88,7 +92,7 @@ def claims_of(instance: Instance, tree: dict[str, object], folder: Path) -> list
     path.write_text(json.dumps(tree), encoding="utf-8")
     placement, claims = load_placement_with_outcome(path)
     return list(
-        misstated_moves(claims, instance, placement, rules_mended_by_moves(instance, placement))
+        misstated_moves(claims, instance, placement, mended_rules_by_moved_pod(instance, placement))
     )
 
 

@@ -9,8 +9,8 @@ from json_schemas import faults
 from placer_models.cluster import Instance
 from placer_models.files.part import json_schema
 from placer_models.instance.schema import InstanceFile
-from placer_models.network import LevelRule, LevelRuleKind
-from placer_models.policy import GatherLevel, Strength
+from placer_models.network import GangNetworkLevelRule, GangNetworkLevelRuleKind
+from placer_models.policy import GatherLevel, RequiredOrPreferred
 
 HEAD = "apiVersion: placer/v1\nkind: Instance\n"
 NODES = (
@@ -20,7 +20,7 @@ NODES = (
     "  - {name: c, machine: dgx-a100}\n"
 )
 LEVELS = "networkTopology: [{level: rack, label: net/rack}, {level: zone, label: net/zone}]\n"
-REQUIRED, PREFERRED = Strength.REQUIRED, Strength.PREFERRED
+REQUIRED, PREFERRED = RequiredOrPreferred.REQUIRED, RequiredOrPreferred.PREFERRED
 
 
 def gang(words: str) -> str:
@@ -42,30 +42,34 @@ def test_labels_name_domains_and_a_node_may_say_otherwise(read: Callable[..., In
     ("words", "gathered", "rules"),
     [
         ("gather: node", True, []),
-        ("gather: rack", False, [LevelRule("rack", LevelRuleKind.GATHER)]),
-        ("gather: {required: [node, zone]}", True, [LevelRule("zone", LevelRuleKind.GATHER)]),
+        ("gather: rack", False, [GangNetworkLevelRule("rack", GangNetworkLevelRuleKind.GATHER)]),
+        (
+            "gather: {required: [node, zone]}",
+            True,
+            [GangNetworkLevelRule("zone", GangNetworkLevelRuleKind.GATHER)],
+        ),
         (
             "gather: {required: zone, preferred: [rack, node]}",
             False,
             [
-                LevelRule("zone", LevelRuleKind.GATHER),
-                LevelRule("rack", LevelRuleKind.GATHER, PREFERRED),
-                LevelRule("node", LevelRuleKind.GATHER, PREFERRED),
+                GangNetworkLevelRule("zone", GangNetworkLevelRuleKind.GATHER),
+                GangNetworkLevelRule("rack", GangNetworkLevelRuleKind.GATHER, PREFERRED),
+                GangNetworkLevelRule("node", GangNetworkLevelRuleKind.GATHER, PREFERRED),
             ],
         ),
         (
             "spread: {required: {rack: 2}, preferred: {node: 1}}, multiples: {zone: 4}",
             False,
             [
-                LevelRule("rack", LevelRuleKind.SPREAD, REQUIRED, 2),
-                LevelRule("node", LevelRuleKind.SPREAD, PREFERRED, 1),
-                LevelRule("zone", LevelRuleKind.MULTIPLES, REQUIRED, 4),
+                GangNetworkLevelRule("rack", GangNetworkLevelRuleKind.SPREAD, REQUIRED, 2),
+                GangNetworkLevelRule("node", GangNetworkLevelRuleKind.SPREAD, PREFERRED, 1),
+                GangNetworkLevelRule("zone", GangNetworkLevelRuleKind.MULTIPLES, REQUIRED, 4),
             ],
         ),
     ],
 )
 def test_a_gang_asks_for_levels(
-    words: str, gathered: bool, rules: list[LevelRule], read: Callable[..., Instance]
+    words: str, gathered: bool, rules: list[GangNetworkLevelRule], read: Callable[..., Instance]
 ) -> None:
     """
     A level alone is a demand; node as a demand to gather is what it always was.

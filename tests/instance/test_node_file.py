@@ -11,7 +11,7 @@ from placer.node.document import placement_of_node
 from placer.node.pools import with_cpus_of_each_container
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
-from placer_models.files.documents import documents_of
+from placer_models.files.documents import documents_in_text
 from placer_models.files.errors import InputError
 from placer_models.instance.node_file import (
     node_placement_document_to_dict,
@@ -25,7 +25,7 @@ INSTANCES = Path(__file__).parents[2] / "instances"
 
 def read(tree: object) -> NodePlacement:
     """Return the document of a JSON tree."""
-    return read_node_placement_document(documents_of(json.dumps(tree), Path("a.json"))[0])
+    return read_node_placement_document(documents_in_text(json.dumps(tree), Path("a.json"))[0])
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from placer.load import is_catalogue_machine, load_instance, load_placement_with
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.files.errors import InputError
-from placer_models.instance.placement_claims import false_tiers
-from placer_models.instance.placement_file import solve_answer_to_json
+from placer_models.instance.placement_claims import misstated_tiers
+from placer_models.instance.placement_file import solve_answer_to_dict
 from placer_models.instance.writer import instance_to_yaml
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import Infeasible
@@ -58,7 +58,7 @@ def test_the_options_go_before_the_file() -> None:
     asked = replace(GREEDY, strategy=NodeStrategy.PACK)
 
     said = [
-        solve_answer_to_json(solve(instance, o), instance, {})["strategy"] for o in (GREEDY, asked)
+        solve_answer_to_dict(solve(instance, o), instance, {})["strategy"] for o in (GREEDY, asked)
     ]
 
     assert said == ["least-requested", "pack"]
@@ -74,7 +74,7 @@ def test_an_answer_without_places_names_it_too() -> None:
     )
     answer = expect(Infeasible, solve(nowhere, SolveOptions(workers=1, seed=1)))
 
-    assert solve_answer_to_json(answer, nowhere, {})["strategy"] == "least-requested"
+    assert solve_answer_to_dict(answer, nowhere, {})["strategy"] == "least-requested"
 
 
 def test_what_is_claimed_is_of_the_strategy_that_the_answer_names(tmp_path: Path) -> None:
@@ -85,13 +85,13 @@ def test_what_is_claimed_is_of_the_strategy_that_the_answer_names(tmp_path: Path
     packed = replace(instance, strategy=NodeStrategy.PACK)
     file = tmp_path / "placement.json"
     file.write_text(
-        json.dumps(solve_answer_to_json(solve(packed, GREEDY), packed, {})), encoding="utf-8"
+        json.dumps(solve_answer_to_dict(solve(packed, GREEDY), packed, {})), encoding="utf-8"
     )
     placement, claims = load_placement_with_outcome(file)
 
     assert claims.strategy is NodeStrategy.PACK
-    assert list(false_tiers(claims, measure(packed, placement))) == []
-    assert [name for name, _ in false_tiers(claims, measure(instance, placement))] == [
+    assert list(misstated_tiers(claims, measure(packed, placement))) == []
+    assert [name for name, _ in misstated_tiers(claims, measure(instance, placement))] == [
         "pack.nodes",
         "pack.used",
         "least-requested",

@@ -10,13 +10,12 @@ from hypothesis import strategies as st
 from placer.load import load_placement
 from placer_models.cluster import Instance
 from placer_models.environment import environment_value_fault
-from placer_models.files.documents import documents_of
+from placer_models.files.documents import documents_in_text
 from placer_models.files.errors import InputError
 from placer_models.goals import ALIGNMENT, placed_tier
-from placer_models.instance.placement_file import placement_from_document, solve_answer_to_json
+from placer_models.instance.placement_file import placement_from_document, solve_answer_to_dict
 from placer_models.placement import (
     Answer,
-    BoundSource,
     ContainerPlacement,
     DeviceGrant,
     GaveUp,
@@ -26,6 +25,7 @@ from placer_models.placement import (
     Placement,
     PodPlacement,
     TierBottleneck,
+    TierBoundSource,
     TierValue,
     Unplaced,
 )
@@ -75,9 +75,9 @@ def test_a_placement_is_read_back_as_it_was(pods: list[PodPlacement]) -> None:
     Every CPU, byte, page, device and variable of every pod.
     """
     placement = Placement(tuple(pods))
-    text = json.dumps(solve_answer_to_json(Placed(placement, ()), NOWHERE, {}))
+    text = json.dumps(solve_answer_to_dict(Placed(placement, ()), NOWHERE, {}))
 
-    assert placement_from_document(documents_of(text, Path("a.json"))[0]) == placement
+    assert placement_from_document(documents_in_text(text, Path("a.json"))[0]) == placement
 
 
 UNPLACED = (Unplaced("p", "team", "g", ("never fits",)),)
@@ -98,7 +98,7 @@ def test_each_outcome_has_its_word(status: str) -> None:
     """
     answer: Answer = ANSWERS[status]
 
-    written = solve_answer_to_json(answer, NOWHERE, {"total_s": 1.5})
+    written = solve_answer_to_dict(answer, NOWHERE, {"total_s": 1.5})
 
     assert list(written) == [
         "apiVersion", "kind", "status", "strategy", "tiers", "pods", "moves", "unplaced",
@@ -116,10 +116,10 @@ def test_an_answer_has_the_promised_fields() -> None:
         ((0, 5),), ((0, 2**21, 3),), (DeviceGrant("gpu", 2, "GPU-2"),), (("A", "b"),),
     )  # fmt: skip
     binds = (TierBottleneck("memory"), TierBottleneck("gpu", ("n0", "n1")))
-    tiers = (TierValue(ALIGNMENT, 2, 1, False, BoundSource.SUMS, binds),)
+    tiers = (TierValue(ALIGNMENT, 2, 1, False, TierBoundSource.SUMS, binds),)
     answer = PartlyPlaced(Placement((pod,)), tiers, UNPLACED)
 
-    written = solve_answer_to_json(answer, NOWHERE, {})
+    written = solve_answer_to_dict(answer, NOWHERE, {})
 
     assert written["tiers"] == [
         {
@@ -170,7 +170,7 @@ def test_pods_stand_in_the_order_of_the_instance() -> None:
     gang = Gang("g", "default", tuple(Pod(name, "default", spec) for name in "cab"), 3)
     places = tuple(PodPlacement(name, "default", "g", "n", frozenset()) for name in "abc")
 
-    written = solve_answer_to_json(Placed(Placement(places), ()), Instance((), (gang,)), {})
+    written = solve_answer_to_dict(Placed(Placement(places), ()), Instance((), (gang,)), {})
 
     assert [pod["name"] for pod in written["pods"]] == ["c", "a", "b"]
 

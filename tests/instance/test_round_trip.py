@@ -19,14 +19,14 @@ from features.numa import paged_instance, with_aligned_containers
 from instance_texts import instance_of_text, reread
 from placer.load import is_catalogue_machine, load_instance
 from placer_models.cluster import Instance, Machine, Node, RunningPod
-from placer_models.files.documents import documents_of
+from placer_models.files.documents import documents_in_text
 from placer_models.instance.build import machine_from_document
 from placer_models.instance.machine_writer import machine_to_dict
 from placer_models.instance.writer import instance_to_dict
 from placer_models.machines.catalogue import catalogue_machine_names, load_machine
-from placer_models.network import NODE_LEVEL, LevelRuleKind
+from placer_models.network import NODE_LEVEL, GangNetworkLevelRuleKind
 from placer_models.pod import Gang, Pod
-from placer_models.policy import BindPolicy, GatherLevel, Strength
+from placer_models.policy import BindPolicy, GatherLevel, RequiredOrPreferred
 from placer_models.topology import Topology
 from worlds import tiny_instance, tiny_instances
 
@@ -66,7 +66,9 @@ def canonical_pod(pod: Pod) -> Pod:
     """Return the pod without a bind policy that decides nothing: a file cannot say it."""
     if pod.spec.qos.owns_cpus:
         return pod
-    spec = replace(pod.spec, bind=BindPolicy.DEFAULT, bind_strength=Strength.PREFERRED, locality=())
+    spec = replace(
+        pod.spec, bind=BindPolicy.DEFAULT, bind_strength=RequiredOrPreferred.PREFERRED, locality=()
+    )
     return replace(pod, spec=spec)
 
 
@@ -153,8 +155,8 @@ def _in_order(instance: Instance) -> Instance:
     """Return the instance with what gangs ask in the order of files."""
     order = [
         (grouping, strength)
-        for grouping in LevelRuleKind
-        for strength in (Strength.REQUIRED, Strength.PREFERRED)
+        for grouping in GangNetworkLevelRuleKind
+        for strength in (RequiredOrPreferred.REQUIRED, RequiredOrPreferred.PREFERRED)
     ]
     gangs = []
     for gang in instance.gangs:
@@ -198,7 +200,7 @@ def test_a_machine_of_the_catalogue_survives_being_written_out(name: str) -> Non
     head = {"apiVersion": "placer/v1", "kind": "Machine"}
     text = yaml.safe_dump({**head, **machine_to_dict(machine, name)}, sort_keys=False)
 
-    assert machine_from_document(documents_of(text, Path("a.yaml"))[0]) == machine
+    assert machine_from_document(documents_in_text(text, Path("a.yaml"))[0]) == machine
 
 
 def test_machines_of_the_catalogue_are_written_by_name(read: Callable[..., Instance]) -> None:

@@ -15,14 +15,14 @@ from placer.search.solver import solve
 from placer_models.annotations.device_allocated import (
     device_allocations_of_placement,
     grants_of_allocations,
-    read_device_allocated,
-    write_device_allocated,
+    read_device_allocated_annotation,
+    write_device_allocated_annotation,
 )
 from placer_models.capacity import DeviceQuantity, DeviceQuantityUnit
 from placer_models.cluster import Instance
 from placer_models.device_share import DeviceShare
 from placer_models.files.errors import InputError
-from placer_models.instance.placement_file import solve_answer_to_json
+from placer_models.instance.placement_file import solve_answer_to_dict
 from placer_models.placement import DeviceGrant, Infeasible, Placed
 from placer_models.pod import DeviceRequest
 
@@ -115,7 +115,7 @@ def test_an_answer_with_shares_is_verified_from_its_file(
     """
     instance = read(f"{BOX}pods: [{{name: a, requests: {{koordinator.sh/gpu: 33}}}}]")
     answer = expect(Placed, solve(instance, SolveOptions(engine=Engine.EXACT, workers=1)))
-    tree = solve_answer_to_json(answer, instance, {})
+    tree = solve_answer_to_dict(answer, instance, {})
     path = tmp_path / "p.json"
     path.write_text(json.dumps(tree))
     placement = load_placement(path)
@@ -149,8 +149,10 @@ def test_all_of_the_memory_with_half_of_the_compute_stays_half_of_it(
     answer = expect(Placed, solve(instance, SolveOptions(engine=engine, workers=1, seed=1)))
     half, other, tenth = answer.placement.pods
     path = tmp_path / "p.json"
-    path.write_text(json.dumps(solve_answer_to_json(answer, instance, {})))
-    written = write_device_allocated(device_allocations_of_placement(half, instance.nodes[0]))
+    path.write_text(json.dumps(solve_answer_to_dict(answer, instance, {})))
+    written = write_device_allocated_annotation(
+        device_allocations_of_placement(half, instance.nodes[0])
+    )
 
     assert len({p.devices[0].minor for p in (half, other, tenth)}) == 3
     assert json.loads(written)["gpu"][0]["resources"] == {
@@ -158,7 +160,7 @@ def test_all_of_the_memory_with_half_of_the_compute_stays_half_of_it(
         "koordinator.sh/gpu-memory": "16Gi",
         "koordinator.sh/gpu-memory-ratio": "100",
     }
-    assert grants_of_allocations(read_device_allocated(written))[0].share == DeviceShare(
+    assert grants_of_allocations(read_device_allocated_annotation(written))[0].share == DeviceShare(
         50, 16 * GIB, 100
     )
     assert breaches(instance, load_placement(path)) == ()
@@ -273,15 +275,17 @@ def test_an_answer_with_amounts_is_verified_from_its_file(
         "  - {name: a, shares: [{type: disk, capacity: {space: 5Gi, engine: 30, queues: 7}}]}"
     )
     answer = expect(Placed, solve(instance, SolveOptions(engine=Engine.EXACT, workers=1)))
-    tree = solve_answer_to_json(answer, instance, {})
+    tree = solve_answer_to_dict(answer, instance, {})
     path = tmp_path / "p.json"
     path.write_text(json.dumps(tree))
 
     assert '{"engine": "30%", "queues": 7, "space": "5Gi"}' in path.read_text()
     assert breaches(instance, load_placement(path)) == ()
     node, (place,) = instance.nodes[0], answer.placement.pods
-    annotation = write_device_allocated(device_allocations_of_placement(place, node))
-    assert grants_of_allocations(read_device_allocated(annotation), node) == place.devices
+    annotation = write_device_allocated_annotation(device_allocations_of_placement(place, node))
+    assert (
+        grants_of_allocations(read_device_allocated_annotation(annotation), node) == place.devices
+    )
 
     path.write_text(json.dumps(tree).replace('"queues": 7', '"queues": 8'))
     assert {b.rule for b in breaches(instance, load_placement(path))} == {"device-share"}

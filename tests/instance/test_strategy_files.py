@@ -11,9 +11,9 @@ from placer.judge.breaches import breaches
 from placer.load import load_placement
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
-from placer_models.device_strategy import DeviceRequestFanOut
+from placer_models.device_strategy import DeviceCountStrategy
 from placer_models.files.errors import InputError
-from placer_models.instance.placement_file import solve_answer_to_json
+from placer_models.instance.placement_file import solve_answer_to_dict
 from placer_models.placement import Placed
 
 BOX = """
@@ -48,8 +48,8 @@ def test_what_is_written_is_read_back() -> None:
     """
     instance = instance_of_text(GOOD)
     assert [gang.pods[0].spec.strategies for gang in instance.gangs] == [
-        (("rdma", DeviceRequestFanOut.APPLY_FOR_ALL),),
-        (("rdma", DeviceRequestFanOut.APPLY_FOR_EACH_GROUP),),
+        (("rdma", DeviceCountStrategy.APPLY_FOR_ALL),),
+        (("rdma", DeviceCountStrategy.APPLY_FOR_EACH_GROUP),),
     ]
 
     assert reread(instance) == instance
@@ -62,7 +62,7 @@ def test_a_placement_file_says_how_many_they_are(tmp_path: Path) -> None:
     instance = instance_of_text(pods("requests: {rdma: 1}, allocateStrategy: {rdma: ApplyForAll}"))
     answer = expect(Placed, solve(instance, SolveOptions(engine=Engine.GREEDY, workers=1)))
     path = tmp_path / "placement.json"
-    path.write_text(json.dumps(solve_answer_to_json(answer, instance, {})), "utf-8")
+    path.write_text(json.dumps(solve_answer_to_dict(answer, instance, {})), "utf-8")
 
     placement = load_placement(path)
     assert placement.pods[0].minors("rdma") == (0, 1)

@@ -6,7 +6,7 @@ import pytest
 
 from instance_texts import reread
 from placer_models.cluster import Instance
-from placer_models.policy import Strength
+from placer_models.policy import RequiredOrPreferred
 from placer_models.selectors import LabelExpression, SelectorOperator
 from placer_models.topology_spread import SpreadConstraint
 
@@ -33,7 +33,7 @@ def pod(words: str) -> str:
                 SpreadConstraint(
                     "node",
                     3,
-                    Strength.PREFERRED,
+                    RequiredOrPreferred.PREFERRED,
                     expressions=(LabelExpression("app", SelectorOperator.EXISTS),),
                     by_selector=False,
                     by_taints=True,

@@ -11,7 +11,11 @@ from hypothesis import strategies as st
 
 from placer_models.files.errors import InputError
 from placer_models.files.json_tree import read_json
-from placer_models.files.tree import field_line_number, field_path_text, tree_to_json
+from placer_models.files.tree import (
+    document_tree_to_plain_values,
+    field_line_number,
+    field_path_text,
+)
 from placer_models.files.yaml_tree import read_yaml
 
 values = st.recursive(
@@ -31,7 +35,7 @@ def test_json_is_read_as_the_standard_library_reads_it(value: object) -> None:
     Whatever json.dumps writes, in one line or indented, is read back as it was.
     """
     for text in (json.dumps(value), json.dumps(value, indent=2), json.dumps(value, indent="\t")):
-        assert tree_to_json(read_json(text, "x")) == value
+        assert document_tree_to_plain_values(read_json(text, "x")) == value
 
 
 @given(st.text(alphabet='{}[]:,"\\ \n\ttruefalsn0123456789.eE+-u'))
@@ -68,7 +72,7 @@ def test_yaml_that_pyyaml_writes_is_read_as_it_was_meant(value: object) -> None:
     except yaml.YAMLError:
         return  # PyYAML cannot read back what it wrote itself.
 
-    assert tree_to_json(read_yaml(text, "x")[0]) == {"value": value}
+    assert document_tree_to_plain_values(read_yaml(text, "x")[0]) == {"value": value}
 
 
 TRAPS = ["no", "off", "y", "0o17", "017", "0x1f", "1_000", "1:30", "2024-01-01", ".inf", ".NaN"]
@@ -79,7 +83,7 @@ def test_what_only_yaml_1_1_takes_for_a_value_is_text(text: str) -> None:
     """
     No country code turns into false, no time into a number of seconds.
     """
-    assert tree_to_json(read_yaml(f"a: {text}\n", "x")[0]) == {"a": text}
+    assert document_tree_to_plain_values(read_yaml(f"a: {text}\n", "x")[0]) == {"a": text}
 
 
 def test_numbers_true_false_and_null_are_what_json_says() -> None:
@@ -88,7 +92,7 @@ def test_numbers_true_false_and_null_are_what_json_says() -> None:
     """
     text = "[1, -2.5, 1e3, true, false, null, ~, '1', \"true\"]"
 
-    assert tree_to_json(read_yaml(text, "x")[0]) == [
+    assert document_tree_to_plain_values(read_yaml(text, "x")[0]) == [
         1, -2.5, 1000.0, True, False, None, None, "1", "true"
     ]  # fmt: skip
 

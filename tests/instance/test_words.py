@@ -15,7 +15,7 @@ from placer_models.policy import (
     ExclusivePolicy,
     GatherLevel,
     QosClass,
-    Strength,
+    RequiredOrPreferred,
 )
 
 HEAD = "apiVersion: placer/v1\nkind: Instance\n"
@@ -61,7 +61,7 @@ def test_a_lone_pod_is_a_gang_of_its_own(instance: Instance) -> None:
     assert (spec.qos, spec.bind, spec.bind_strength) == (
         QosClass.LSR,
         BindPolicy.FULL_PCPUS,
-        Strength.REQUIRED,
+        RequiredOrPreferred.REQUIRED,
     )
     assert spec.alignment is AlignmentPolicy.RESTRICTED
     assert spec.node_selector == (("zone", "a"),)
@@ -153,14 +153,14 @@ def test_quantities_are_exact(read: Callable[..., Instance]) -> None:
 @pytest.mark.parametrize(
     ("written", "policy", "strength"),
     [
-        ("FullPCPUs", BindPolicy.FULL_PCPUS, Strength.PREFERRED),
-        ("{preferred: SpreadByPCPUs}", BindPolicy.SPREAD_BY_PCPUS, Strength.PREFERRED),
-        ("{required: SpreadByPCPUs}", BindPolicy.SPREAD_BY_PCPUS, Strength.REQUIRED),
-        ("Default", BindPolicy.DEFAULT, Strength.PREFERRED),
+        ("FullPCPUs", BindPolicy.FULL_PCPUS, RequiredOrPreferred.PREFERRED),
+        ("{preferred: SpreadByPCPUs}", BindPolicy.SPREAD_BY_PCPUS, RequiredOrPreferred.PREFERRED),
+        ("{required: SpreadByPCPUs}", BindPolicy.SPREAD_BY_PCPUS, RequiredOrPreferred.REQUIRED),
+        ("Default", BindPolicy.DEFAULT, RequiredOrPreferred.PREFERRED),
     ],
 )
 def test_a_bind_policy_alone_is_a_wish(
-    written: str, policy: BindPolicy, strength: Strength, read: Callable[..., Instance]
+    written: str, policy: BindPolicy, strength: RequiredOrPreferred, read: Callable[..., Instance]
 ) -> None:
     """
     Only `required:` makes it a demand.
@@ -175,17 +175,21 @@ def test_a_bind_policy_alone_is_a_wish(
 @pytest.mark.parametrize(
     ("written", "policy", "strength"),
     [
-        ("PCPULevel", ExclusivePolicy.PCPU_LEVEL, Strength.PREFERRED),
-        ("{preferred: NUMANodeLevel}", ExclusivePolicy.NUMA_NODE_LEVEL, Strength.PREFERRED),
-        ("{required: PCPULevel}", ExclusivePolicy.PCPU_LEVEL, Strength.REQUIRED),
-        ("Default", None, Strength.PREFERRED),
-        ("{preferred: None}", ExclusivePolicy.NONE, Strength.PREFERRED),
+        ("PCPULevel", ExclusivePolicy.PCPU_LEVEL, RequiredOrPreferred.PREFERRED),
+        (
+            "{preferred: NUMANodeLevel}",
+            ExclusivePolicy.NUMA_NODE_LEVEL,
+            RequiredOrPreferred.PREFERRED,
+        ),
+        ("{required: PCPULevel}", ExclusivePolicy.PCPU_LEVEL, RequiredOrPreferred.REQUIRED),
+        ("Default", None, RequiredOrPreferred.PREFERRED),
+        ("{preferred: None}", ExclusivePolicy.NONE, RequiredOrPreferred.PREFERRED),
     ],
 )
 def test_an_exclusive_policy_alone_is_a_wish(
     written: str,
     policy: ExclusivePolicy | None,
-    strength: Strength,
+    strength: RequiredOrPreferred,
     read: Callable[..., Instance],
 ) -> None:
     """

@@ -15,8 +15,8 @@ from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.device import Device, VirtualFunction
 from placer_models.device_share import DeviceShare
 from placer_models.placement import DeviceGrant, Placed, PodPlacement
-from placer_models.pod import Container, DeviceRequest, JointAllocation, Pod, PodSpec, Resources
-from placer_models.policy import JointScope, Strength
+from placer_models.pod import Container, DeviceRequest, JointDevicesRequest, Pod, PodSpec, Resources
+from placer_models.policy import JointDevicesScope, RequiredOrPreferred
 from placer_models.topology import Cpu, NumaNode, Topology
 from tiny_pods import lone
 
@@ -87,7 +87,9 @@ def asking(ask: Row) -> PodSpec:
     wanted = ask.get("functions")
     return PodSpec(
         (Container("main", Resources(devices=tuple(devices))),),
-        joint=JointAllocation(("gpu", "rdma"), JointScope.SAME_PCIE, Strength(joint))
+        joint=JointDevicesRequest(
+            ("gpu", "rdma"), JointDevicesScope.SAME_PCIE, RequiredOrPreferred(joint)
+        )
         if joint
         else None,
         functions=(("rdma", (("type", tuple(wanted)),)),) if wanted else (),

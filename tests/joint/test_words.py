@@ -15,8 +15,8 @@ from placer.search.solver import solve
 from placer_models.cluster import Instance
 from placer_models.device import Device
 from placer_models.placement import DeviceGrant, Placed, Placement
-from placer_models.pod import Container, DeviceRequest, JointAllocation, Resources
-from placer_models.policy import JointScope, QosClass, Strength
+from placer_models.pod import Container, DeviceRequest, JointDevicesRequest, Resources
+from placer_models.policy import JointDevicesScope, QosClass, RequiredOrPreferred
 
 Choice = Mapping[str, tuple[Device, ...]]
 """Type -> the devices of it that the pod has."""
@@ -39,7 +39,7 @@ def drawn(rng: Random) -> tuple[Instance, dict[str, int], list[Choice]]:
     of = {kind: [d for d in devices if d.type == kind] for kind in types}
     counts = {kind: rng.randint(1, len(of[kind])) for kind in types}
     asked = tuple(DeviceRequest(kind, counts[kind]) for kind in sorted(types))
-    wish = JointAllocation(types, JointScope.SAME_PCIE, Strength.REQUIRED)
+    wish = JointDevicesRequest(types, JointDevicesScope.SAME_PCIE, RequiredOrPreferred.REQUIRED)
     bare = pod("a", qos=QosClass.LS)
     containers = (Container("app", Resources(devices=asked)),)
     waits = replace(bare, spec=replace(bare.spec, containers=containers, joint=wish))

@@ -7,13 +7,13 @@ from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Node
 from placer_models.placement import PodPlacement
 from placer_models.pod import Pod
-from placer_models.policy import QosClass, Strength
+from placer_models.policy import QosClass, RequiredOrPreferred
 from placer_models.selectors import LabelExpression, SelectorOperator
 
 NODES = (node("n"), node("m"))
 WITH_DB = AffinityTerm((("app", "db"),))
 NOT_WITH_DB = AffinityTerm((("app", "db"),), apart=True)
-WISH_NO_DB = replace(NOT_WITH_DB, strength=Strength.PREFERRED)
+WISH_NO_DB = replace(NOT_WITH_DB, strength=RequiredOrPreferred.PREFERRED)
 
 
 def app(name: str, kind: str, *terms: AffinityTerm) -> Pod:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from judge.cases_node_cpus import ARM_NODE
 from judge.hand import MACHINE, Edge, node, pod, put, world
 from placer_models.pod import Pod
-from placer_models.policy import BindPolicy, ExclusivePolicy, QosClass, Strength
+from placer_models.policy import BindPolicy, ExclusivePolicy, QosClass, RequiredOrPreferred
 
 PCPU, NUMA = ExclusivePolicy.PCPU_LEVEL, ExclusivePolicy.NUMA_NODE_LEVEL
 
@@ -13,7 +13,7 @@ PCPU, NUMA = ExclusivePolicy.PCPU_LEVEL, ExclusivePolicy.NUMA_NODE_LEVEL
 def apart(name: str, policy: ExclusivePolicy, cpu: int = 1, *, required: bool = False) -> Pod:
     """Return a pod that keeps apart, whichever way its CPUs are bound."""
     one = pod(name, cpu, qos=QosClass.LSR, bind=BindPolicy.SPREAD_BY_PCPUS)
-    strength = Strength.REQUIRED if required else Strength.PREFERRED
+    strength = RequiredOrPreferred.REQUIRED if required else RequiredOrPreferred.PREFERRED
     return replace(one, spec=replace(one.spec, exclusive=policy, exclusive_strength=strength))
 
 

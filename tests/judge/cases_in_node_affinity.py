@@ -5,7 +5,7 @@ from dataclasses import replace
 from judge.hand import ALL_CPUS, Edge, node, pod, put, world
 from placer_models.affinity import AffinityTerm, InNodeAffinityLevel
 from placer_models.pod import Pod
-from placer_models.policy import BindPolicy, QosClass, Strength
+from placer_models.policy import BindPolicy, QosClass, RequiredOrPreferred
 
 CORE, NUMA = InNodeAffinityLevel.CORE, InNodeAffinityLevel.NUMA
 DB = (("app", "db"),)
@@ -23,7 +23,7 @@ def owner(name: str, cpu: int, app: str, *terms: AffinityTerm) -> Pod:
 
 
 def wish(term: AffinityTerm) -> AffinityTerm:
-    return replace(term, strength=Strength.PREFERRED)
+    return replace(term, strength=RequiredOrPreferred.PREFERRED)
 
 
 ONE_DB, TWO_DB = owner("db", 1, "db"), owner("db", 2, "db")

@@ -9,8 +9,8 @@ from dataclasses import replace
 from judge.hand import ALL_CPUS, MACHINE, Edge, node, pod, put, world
 from placer_models.cluster import Machine
 from placer_models.device import Device
-from placer_models.pod import JointAllocation, Pod
-from placer_models.policy import JointScope, QosClass, Strength
+from placer_models.pod import JointDevicesRequest, Pod
+from placer_models.policy import JointDevicesScope, QosClass, RequiredOrPreferred
 
 
 def switched(gpus: str, nics: str, *, roots: bool = False) -> Machine:
@@ -32,19 +32,19 @@ def switched(gpus: str, nics: str, *, roots: bool = False) -> Machine:
 def side_by_side(
     gpus: int,
     nics: int,
-    scope: JointScope = JointScope.SAME_PCIE,
-    strength: Strength = Strength.REQUIRED,
+    scope: JointDevicesScope = JointDevicesScope.SAME_PCIE,
+    strength: RequiredOrPreferred = RequiredOrPreferred.REQUIRED,
 ) -> Pod:
     """Return a pod that wants its GPUs and NICs together."""
     one = pod("a", gpus=gpus, nics=nics, qos=QosClass.LS)
     return replace(
-        one, spec=replace(one.spec, joint=JointAllocation(("gpu", "rdma"), scope, strength))
+        one, spec=replace(one.spec, joint=JointDevicesRequest(("gpu", "rdma"), scope, strength))
     )
 
 
 HERE = [node(machine=switched("aab-", "aabc"))]
-PREFERRED = Strength.PREFERRED
-NUMA = JointScope.SAME_NUMA_NODE
+PREFERRED = RequiredOrPreferred.PREFERRED
+NUMA = JointDevicesScope.SAME_NUMA_NODE
 
 JOINT_EDGES = {
     "joint: a GPU and a NIC below one switch": Edge(

@@ -2,7 +2,7 @@
 
 from judge.hand import ALL_CPUS, Edge, gang, node, pod, put, world
 from placer_models.cluster import Instance
-from placer_models.network import LevelRule, LevelRuleKind
+from placer_models.network import GangNetworkLevelRule, GangNetworkLevelRuleKind
 from placer_models.placement import PodPlacement
 from placer_models.policy import QosClass
 
@@ -16,7 +16,7 @@ NODES = (
 MEMBERS = tuple(pod(f"m{i}", qos=QosClass.LS) for i in range(4))
 
 
-def asking(*rules: LevelRule) -> Instance:
+def asking(*rules: GangNetworkLevelRule) -> Instance:
     """Return a gang of four, each node in a rack but the last two."""
     return world(gang("g", *MEMBERS, levels=rules), nodes=NODES)
 
@@ -28,33 +28,40 @@ def on(*names: str) -> tuple[PodPlacement, ...]:
 
 NETWORK_EDGES = {
     "domain: a gang that gathers in a rack is where racks are": Edge(
-        asking(LevelRule("rack", LevelRuleKind.GATHER)), good=on("c"), bad=on("d")
+        asking(GangNetworkLevelRule("rack", GangNetworkLevelRuleKind.GATHER)),
+        good=on("c"),
+        bad=on("d"),
     ),
     "domain: so is one that spreads, on every node": Edge(
-        asking(LevelRule("rack", LevelRuleKind.SPREAD, count=1)),
+        asking(GangNetworkLevelRule("rack", GangNetworkLevelRuleKind.SPREAD, count=1)),
         good=on("a", "c"),
         bad=on("a", "d"),
     ),
     "gather: members are in one rack": Edge(
-        asking(LevelRule("rack", LevelRuleKind.GATHER)), good=on("a", "b"), bad=on("a", "b", "c")
+        asking(GangNetworkLevelRule("rack", GangNetworkLevelRuleKind.GATHER)),
+        good=on("a", "b"),
+        bad=on("a", "b", "c"),
     ),
     "gather: each of several levels counts": Edge(
-        asking(LevelRule("block", LevelRuleKind.GATHER), LevelRule("rack", LevelRuleKind.GATHER)),
+        asking(
+            GangNetworkLevelRule("block", GangNetworkLevelRuleKind.GATHER),
+            GangNetworkLevelRule("rack", GangNetworkLevelRuleKind.GATHER),
+        ),
         good=on("b", "b"),
         bad=on("b", "c"),
     ),
     "spread: at most two members a rack": Edge(
-        asking(LevelRule("rack", LevelRuleKind.SPREAD, count=2)),
+        asking(GangNetworkLevelRule("rack", GangNetworkLevelRuleKind.SPREAD, count=2)),
         good=on("a", "b", "c", "c"),
         bad=on("a", "b", "b", "c"),
     ),
     "spread: every node is a domain of its own": Edge(
-        asking(LevelRule("node", LevelRuleKind.SPREAD, count=1)),
+        asking(GangNetworkLevelRule("node", GangNetworkLevelRuleKind.SPREAD, count=1)),
         good=on("a", "b", "d"),
         bad=on("a", "d", "d"),
     ),
     "multiples: members come to a rack in pairs": Edge(
-        asking(LevelRule("rack", LevelRuleKind.MULTIPLES, count=2)),
+        asking(GangNetworkLevelRule("rack", GangNetworkLevelRuleKind.MULTIPLES, count=2)),
         good=on("a", "b", "c", "c"),
         bad=on("a", "b", "b", "c"),
     ),

@@ -6,7 +6,7 @@ from judge.hand import ALL_CPUS, MACHINE, Edge, node, pod, put, world
 from placer_models.cluster import Node
 from placer_models.device import PartitionTable
 from placer_models.pod import Pod
-from placer_models.policy import DeviceScope, PartitionPolicy, QosClass
+from placer_models.policy import PartitionPolicy, QosClass, SameTypeDevicesScope
 
 LS = QosClass.LS
 HONOR, PREFER = PartitionPolicy.HONOR, PartitionPolicy.PREFER
@@ -21,7 +21,7 @@ def fabric(*table: tuple[int, ...], policy: PartitionPolicy = HONOR) -> Node:
     return replace(node(), partitions=partitions, partition_policy=policy)
 
 
-def scoped(gpus: int, scope: DeviceScope) -> Pod:
+def scoped(gpus: int, scope: SameTypeDevicesScope) -> Pod:
     plain = pod("a", gpus=gpus, qos=LS)
     return replace(plain, spec=replace(plain.spec, scopes=(("gpu", scope),)))
 
@@ -54,19 +54,19 @@ PARTITION_EDGES = {
         bad_world=world(pod("a", gpus=2, qos=LS), nodes=[fabric((0, 1))]),
     ),
     "device-scope: all GPUs on one NUMA node": Edge(
-        world(scoped(2, DeviceScope.NUMA_NODE)),
+        world(scoped(2, SameTypeDevicesScope.NUMA_NODE)),
         good=put("a", ALL_CPUS, gpus=[2, 3]),
         bad=put("a", ALL_CPUS, gpus=[1, 2]),
     ),
     "device-scope: two GPUs of unknown switch are within none": Edge(
-        world(scoped(2, DeviceScope.PCIE), nodes=[node(machine=SWITCHED)]),
+        world(scoped(2, SameTypeDevicesScope.PCIE), nodes=[node(machine=SWITCHED)]),
         good=put("a", ALL_CPUS, gpus=[0, 1]),
         bad=put("a", ALL_CPUS, gpus=[2, 3]),
     ),
     "device-scope: one GPU is within any switch": Edge(
-        world(scoped(1, DeviceScope.PCIE)),
+        world(scoped(1, SameTypeDevicesScope.PCIE)),
         good=put("a", ALL_CPUS, gpus=[2]),
         bad=put("a", ALL_CPUS, gpus=[0, 1]),
-        bad_world=world(scoped(2, DeviceScope.PACKAGE)),
+        bad_world=world(scoped(2, SameTypeDevicesScope.PACKAGE)),
     ),
 }

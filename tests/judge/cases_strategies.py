@@ -10,13 +10,13 @@ from judge.cases_joint import switched
 from judge.hand import ALL_CPUS, Edge, node, pod, put, world
 from placer_models.cluster import Node
 from placer_models.device_share import DeviceShare
-from placer_models.device_strategy import DeviceRequestFanOut
+from placer_models.device_strategy import DeviceCountStrategy
 from placer_models.placement import PodPlacement
-from placer_models.pod import Container, DeviceRequest, JointAllocation, Pod, Resources
-from placer_models.policy import JointScope, QosClass, Strength
+from placer_models.pod import Container, DeviceRequest, JointDevicesRequest, Pod, Resources
+from placer_models.policy import JointDevicesScope, QosClass, RequiredOrPreferred
 
-ALL = DeviceRequestFanOut.APPLY_FOR_ALL
-EACH = DeviceRequestFanOut.APPLY_FOR_EACH_GROUP
+ALL = DeviceCountStrategy.APPLY_FOR_ALL
+EACH = DeviceCountStrategy.APPLY_FOR_EACH_GROUP
 MACHINE = switched("aab-", "aab")
 HERE = [node(machine=MACHINE)]
 
@@ -24,18 +24,18 @@ HERE = [node(machine=MACHINE)]
 def applying(
     name: str,
     gpus: int = 0,
-    strategy: DeviceRequestFanOut | None = ALL,
+    strategy: DeviceCountStrategy | None = ALL,
     *,
     nics: int = 1,
     percent: int = 0,
-    strength: Strength = Strength.REQUIRED,
+    strength: RequiredOrPreferred = RequiredOrPreferred.REQUIRED,
 ) -> Pod:
     """Return a pod whose NICs are as many as a strategy says, or so many."""
     one = pod(name, qos=QosClass.LS)
     share = DeviceShare(percent=percent) if percent else None
     devices = [DeviceRequest("gpu", gpus)] if gpus else []
     devices += [DeviceRequest("rdma", nics, share)] if nics else []
-    joint = JointAllocation(("gpu", "rdma"), JointScope.SAME_PCIE, strength)
+    joint = JointDevicesRequest(("gpu", "rdma"), JointDevicesScope.SAME_PCIE, strength)
     return replace(
         one,
         spec=replace(
@@ -59,7 +59,7 @@ def parts(place: PodPlacement, percent: int) -> PodPlacement:
     return replace(place, devices=tuple(grants))
 
 
-LIKES = Strength.PREFERRED
+LIKES = RequiredOrPreferred.PREFERRED
 
 STRATEGY_EDGES = {
     "device-strategy: all NICs of the node": Edge(

@@ -6,7 +6,7 @@ from judge.cases_affinity import ZONES, in_zone, on
 from judge.hand import Edge, at, node, pod, world
 from placer_models.node_affinity import NodeAffinity, NodeTerm
 from placer_models.pod import Pod
-from placer_models.policy import QosClass, Strength
+from placer_models.policy import QosClass, RequiredOrPreferred
 from placer_models.selectors import LabelExpression, SelectorOperator
 from placer_models.taints import Taint, TaintEffect, Toleration, TolerationOperator
 from placer_models.topology_spread import SpreadConstraint
@@ -52,7 +52,7 @@ OF_DISKS = tuple(
     else each
     for each in ZONES
 )
-WISHED_RACKS = (EVENLY, replace(BY_RACK, strength=Strength.PREFERRED))
+WISHED_RACKS = (EVENLY, replace(BY_RACK, strength=RequiredOrPreferred.PREFERRED))
 
 TOPOLOGY_SPREAD_EDGES = {
     "topology-spread: no zone has two more than another": Edge(

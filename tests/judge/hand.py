@@ -16,9 +16,9 @@ from typing import NamedTuple
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.cpuset import parse_cpu_list
-from placer_models.device import Device, LinkMatrix
+from placer_models.device import Device, GpuLinkMatrix
 from placer_models.environment import Env
-from placer_models.network import LevelRule
+from placer_models.network import GangNetworkLevelRule
 from placer_models.placement import ContainerPlacement, DeviceGrant, Placement, PodPlacement
 from placer_models.pod import (
     Container,
@@ -36,7 +36,7 @@ from placer_models.policy import (
     GatherLevel,
     NodeBindPolicy,
     QosClass,
-    Strength,
+    RequiredOrPreferred,
 )
 from placer_models.topology import Cpu, Hugepages, NumaNode, Topology
 from tiny_pods import lone
@@ -48,9 +48,9 @@ ALL_CPUS = "0-8"
 """The online CPUs."""
 
 
-def links(*rows: Sequence[int]) -> LinkMatrix:
+def links(*rows: Sequence[int]) -> GpuLinkMatrix:
     """Return the links between GPUs 0, 1, … by their speeds."""
-    return LinkMatrix(
+    return GpuLinkMatrix(
         minors=tuple(range(len(rows))),
         centi_gb_per_s=tuple(map(tuple, rows)),
         kinds=tuple(("L",) * len(rows) for _ in rows),
@@ -161,7 +161,9 @@ def pod(
             containers=(*beside, Container("app", asks(cpu, memory, gpus, nics))),
             qos=qos,
             bind=bind,
-            bind_strength=Strength.REQUIRED if required else Strength.PREFERRED,
+            bind_strength=RequiredOrPreferred.REQUIRED
+            if required
+            else RequiredOrPreferred.PREFERRED,
             alignment=alignment,
             node_selector=tuple(sorted((selector or {}).items())),
             labels=tuple(sorted((labels or {}).items())),
@@ -177,7 +179,7 @@ def gang(
     gather: bool = False,
     priority: int = 0,
     weight: int = 1,
-    levels: Sequence[LevelRule] = (),
+    levels: Sequence[GangNetworkLevelRule] = (),
 ) -> Gang:
     level = GatherLevel.NODE if gather else None
     return Gang(

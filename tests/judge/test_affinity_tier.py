@@ -11,10 +11,10 @@ from placer.judge.breaches import breaches
 from placer.judge.measure import measure
 from placer_models.affinity import AffinityTerm
 from placer_models.goals import AFFINITY
-from placer_models.policy import Strength
+from placer_models.policy import RequiredOrPreferred
 
-NEAR = replace(WITH_DB, strength=Strength.PREFERRED)
-FAR = replace(NOT_WITH_DB, strength=Strength.PREFERRED)
+NEAR = replace(WITH_DB, strength=RequiredOrPreferred.PREFERRED)
+FAR = replace(NOT_WITH_DB, strength=RequiredOrPreferred.PREFERRED)
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,11 @@ from judge.hand import ALL_CPUS, pod, put, world
 from placer.judge.breaches import breaches
 from placer.judge.measure import measure
 from placer_models.cluster import Instance
-from placer_models.goals import tiers_for
+from placer_models.goals import all_tiers_most_important_first
 from placer_models.optional_tiers import tiers_asked_by_instance
 from placer_models.placement import ContainerPlacement, DeviceGrant, Placement, PodPlacement
 from placer_models.pod import Pod
-from placer_models.policy import DeviceScope, QosClass
+from placer_models.policy import QosClass, SameTypeDevicesScope
 from worlds import tiny_instance, tiny_instances
 
 SHARED = replace(put("a", ALL_CPUS), devices=(DeviceGrant("gpu", 1, share=HALF),))
@@ -62,7 +62,7 @@ def test_any_placement_is_judged(asked: tuple[Instance, Placement]) -> None:
         assert breach.message
     tiers = tuple(tier for tier, _ in measure(instance, placement))
     priorities = (gang.priority for gang in instance.gangs)
-    assert tiers == tiers_for(priorities, tiers_asked_by_instance(instance))
+    assert tiers == all_tiers_most_important_first(priorities, tiers_asked_by_instance(instance))
 
 
 @given(nonsense())
@@ -114,7 +114,10 @@ def test_devices_that_nobody_knows_are_reported_and_no_accident() -> None:
         measure(instance, Placement((place,)))
         return {breach.rule for breach in breaches(instance, Placement((place,)))}
 
-    assert broken(scoped(2, DeviceScope.NUMA_NODE), twice) == {"device-known", "device-scope"}
+    assert broken(scoped(2, SameTypeDevicesScope.NUMA_NODE), twice) == {
+        "device-known",
+        "device-scope",
+    }
     assert "device-known" in broken(sharing("a", HALF), half)
     assert "containers" in broken(TWO, missing)
 

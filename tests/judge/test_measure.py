@@ -7,7 +7,7 @@ import pytest
 from judge.cases_joint import side_by_side, switched
 from judge.hand import ALL_CPUS, FAST, MACHINE, SLOW, gang, links, node, pod, put, world
 from placer.judge.breaches import breaches
-from placer.judge.measure import is_better, measure
+from placer.judge.measure import are_tier_values_better, measure
 from placer_models.cluster import Instance
 from placer_models.device import Device
 from placer_models.goals import (
@@ -19,11 +19,11 @@ from placer_models.goals import (
     POD_PAIR_SUM,
     USABLE,
     Tier,
+    all_tiers_most_important_first,
     placed_tier,
-    tiers_for,
 )
 from placer_models.placement import Placement, PodPlacement
-from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass, Strength
+from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass, RequiredOrPreferred
 
 ROOMS = 4 * 1 + 2 * 2 + 4
 """Points of a node that is free as a whole: four quarters, two halves and all of it."""
@@ -55,7 +55,9 @@ def test_tiers_are_those_of_the_priorities() -> None:
         gang("i", pod("c", qos=LS), priority=5),
     )
 
-    assert tuple(tier for tier, _ in measure(instance, Placement())) == tiers_for((5, -1), [USABLE])
+    assert tuple(
+        tier for tier, _ in measure(instance, Placement())
+    ) == all_tiers_most_important_first((5, -1), [USABLE])
 
 
 def test_placed_counts_minimum_twice_and_members_above_it_once() -> None:
@@ -337,11 +339,11 @@ def test_better_is_decided_by_the_first_tier_that_differs() -> None:
     high, low = placed_tier(1), placed_tier(0)
     base = ((high, 4), (low, 2), (BIND, 3))
 
-    assert not is_better(base, base)
-    assert is_better(((high, 5), (low, 0), (BIND, 9)), base)
-    assert not is_better(((high, 3), (low, 9), (BIND, 0)), base)
-    assert is_better(((high, 4), (low, 2), (BIND, 2)), base)
-    assert not is_better(((high, 4), (low, 2), (BIND, 4)), base)
+    assert not are_tier_values_better(base, base)
+    assert are_tier_values_better(((high, 5), (low, 0), (BIND, 9)), base)
+    assert not are_tier_values_better(((high, 3), (low, 9), (BIND, 0)), base)
+    assert are_tier_values_better(((high, 4), (low, 2), (BIND, 2)), base)
+    assert not are_tier_values_better(((high, 4), (low, 2), (BIND, 4)), base)
 
 
 @pytest.mark.parametrize(
@@ -360,7 +362,7 @@ def test_joint_counts_groups_that_lack_a_type(gpus: list[int], nics: list[int], 
     """
     GPUs 0 and 1 and NICs 0 and 1 are below switch a, GPU 2 and NIC 2 below b.
     """
-    wish = side_by_side(len(gpus), len(nics), strength=Strength.PREFERRED)
+    wish = side_by_side(len(gpus), len(nics), strength=RequiredOrPreferred.PREFERRED)
     instance = world(wish, nodes=[node(machine=switched("aab-", "aabc"))])
 
     assert value(JOINT, instance, put("a", ALL_CPUS, gpus=gpus, nics=nics)) == apart
@@ -370,7 +372,7 @@ def test_only_who_prefers_it_brings_the_tier_joint() -> None:
     """
     A pod that requires it has no wish left, and a pod that runs already waits for nothing.
     """
-    wish = side_by_side(1, 1, strength=Strength.PREFERRED)
+    wish = side_by_side(1, 1, strength=RequiredOrPreferred.PREFERRED)
     here = [node(machine=switched("aab-", "aabc"))]
     runs = [(wish, put("a", ALL_CPUS, gpus=[0], nics=[3]))]
 

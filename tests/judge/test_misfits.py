@@ -6,7 +6,7 @@ import pytest
 
 from judge.cases_bound import counting
 from judge.hand import ALL_CPUS, node, pod, put
-from placer.judge.misfits import misfits_on
+from placer.judge.misfits import misfits_on_node
 from placer_models.cluster import Node, RunningPod
 from placer_models.policy import AlignmentPolicy, QosClass
 
@@ -29,7 +29,7 @@ def owner(name: str, cpus: str, qos: QosClass = QosClass.LSR) -> RunningPod:
 
 
 def named(on: Node, *running: RunningPod) -> list[tuple[str, str]]:
-    return [(misfit.pod[1], misfit.rule) for misfit in misfits_on(on, running)]
+    return [(misfit.pod[1], misfit.rule) for misfit in misfits_on_node(on, running)]
 
 
 @pytest.mark.parametrize("asked", [0, 0.5])
@@ -41,7 +41,7 @@ def test_a_pod_whose_numa_node_has_no_cpu_left_is_named_once(asked: float) -> No
     others = (owner("there", "0-3"), owner("else", "4"), ls("well", 1, "5-7", n1=1000))
 
     assert named(SINGLE, lost, *others) == [("lost", "bound-pool")]
-    (misfit,) = misfits_on(SINGLE, (lost, *others))
+    (misfit,) = misfits_on_node(SINGLE, (lost, *others))
     assert "LS pod 'lost' has no CPU on NUMA node 0 of node 'n'" in misfit.message
 
 
@@ -91,7 +91,7 @@ def test_a_pod_is_named_once_for_each_rule() -> None:
     held = RunningPod(pod("a", 1, gpus=2), put("a", "0", gpus=[0, 1]))
 
     assert named(broken, held) == [("a", "cpu-allocatable"), ("a", "device-health")]
-    *_, health = misfits_on(broken, (held,))
+    *_, health = misfits_on_node(broken, (held,))
     assert "gpu 0" in health.message
     assert "gpu 1" in health.message
 

@@ -14,11 +14,17 @@ from placer.judge.measure import measure
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, RunningGang, RunningPod
 from placer_models.goals import MOVES, OPENED
-from placer_models.moves import with_movable_pods
-from placer_models.network import LevelRule, LevelRuleKind
+from placer_models.moves import with_movable_pods_as_waiting
+from placer_models.network import GangNetworkLevelRule, GangNetworkLevelRuleKind
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import Container, Pod, PodSpec, Resources
-from placer_models.policy import AlignmentPolicy, AlignmentScope, GatherLevel, QosClass, Strength
+from placer_models.policy import (
+    AlignmentPolicy,
+    AlignmentScope,
+    GatherLevel,
+    QosClass,
+    RequiredOrPreferred,
+)
 
 MAKERS = (tied_instance, mixed_moving_instance)
 
@@ -38,7 +44,7 @@ def one_running(
 
 
 def homes(instance: Instance) -> list[str]:
-    asked = with_movable_pods(instance, breaches_of_complete_placement)
+    asked = with_movable_pods_as_waiting(instance, breaches_of_complete_placement)
     return [home.name for home in asked.homes]
 
 
@@ -148,7 +154,7 @@ def test_in_the_question_itself_a_running_pod_may_not_be_dropped() -> None:
     """
     Once they wait, too, a placement has to say where they are.
     """
-    asked = with_movable_pods(one_running(), breaches_of_complete_placement)
+    asked = with_movable_pods_as_waiting(one_running(), breaches_of_complete_placement)
 
     (breach,) = breaches(asked, Placement())
 
@@ -172,7 +178,7 @@ def in_a_gang_that_is_known(instance: Instance) -> Instance:
 
 
 def two_of_a_gang(
-    gather: GatherLevel | None = None, levels: tuple[LevelRule, ...] = ()
+    gather: GatherLevel | None = None, levels: tuple[GangNetworkLevelRule, ...] = ()
 ) -> Instance:
     """Return two members of a gang on the first node, of which the second may not move."""
     instance = in_a_gang(one_running())
@@ -185,7 +191,9 @@ def test_members_of_a_gang_move_as_it_allows() -> None:
     """
     One that asks for nothing lets each go alone; one that asks for places, all or nobody.
     """
-    near = LevelRule("node", LevelRuleKind.GATHER, Strength.PREFERRED)
+    near = GangNetworkLevelRule(
+        "node", GangNetworkLevelRuleKind.GATHER, RequiredOrPreferred.PREFERRED
+    )
 
     assert homes(in_a_gang_that_is_known(one_running())) == ["r"]
     assert homes(two_of_a_gang()) == ["r"]
@@ -257,7 +265,7 @@ def test_without_a_budget_nothing_is_asked_of_running_pods() -> None:
     """
     instance = one_running(budget=0)
 
-    assert with_movable_pods(instance, breaches_of_complete_placement) is instance
+    assert with_movable_pods_as_waiting(instance, breaches_of_complete_placement) is instance
     assert MOVES not in dict(measure(instance, Placement()))
 
 
@@ -299,7 +307,8 @@ def test_who_may_move_is_as_the_page_says(batch: int) -> None:
     for seed, make in product(range(10 * batch, 10 * batch + 10), MAKERS):
         instance = make(seed)
         movable = {
-            home.key for home in with_movable_pods(instance, breaches_of_complete_placement).homes
+            home.key
+            for home in with_movable_pods_as_waiting(instance, breaches_of_complete_placement).homes
         }
 
         assert movable == {home.key for home in with_moving_pods(instance).homes}, instance.name

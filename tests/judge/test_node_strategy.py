@@ -9,8 +9,8 @@ import pytest
 from judge.hand import ALL_CPUS, node, pod, put, world
 from placer.judge.breaches import breaches
 from placer.judge.measure import measure
-from placer.quota.choose import ClassUse as Used
-from placer.quota.choose import strategy_score_of_shares, used_fractions_after_request
+from placer.quota.choose import QuotaClassUse as Used
+from placer.quota.choose import strategy_score_of_used_fractions, used_fractions_after_request
 from placer_models.goals import TIERS_OF, USABLE
 from placer_models.node_strategy import (
     MILLION,
@@ -160,7 +160,7 @@ def test_one_pod_alone_is_the_rule_of_the_seed(strategy: NodeStrategy) -> None:
         names = [f"c{i}" for i in range(rng.randint(1, 5))]
         uses = {name: Used(rng.randint(1, 10**12), rng.randint(0, 10**12)) for name in names}
         asked = {name: rng.randint(0, 10**11) for name in names}
-        exact: Fraction = strategy_score_of_shares(
+        exact: Fraction = strategy_score_of_used_fractions(
             strategy, used_fractions_after_request(uses, asked)
         )
         load = StrategyNodeLoad(

@@ -8,7 +8,7 @@ from placer.judge.measure import measure
 from placer_models.cluster import Instance
 from placer_models.goals import GPU_POINTS, PARTITIONS, POD_PAIR_MINIMUM, POD_PAIR_SUM, USABLE, Tier
 from placer_models.placement import Placement
-from placer_models.policy import DeviceScope, QosClass
+from placer_models.policy import QosClass, SameTypeDevicesScope
 
 PAIR = pod("a", gpus=2, qos=QosClass.LS)
 CORES = 5 + 12
@@ -65,7 +65,7 @@ def test_links_are_measured_against_the_best_set_within_the_scope() -> None:
     """
     Three GPUs on the node have a slow pair in any case; within one NUMA node there are two.
     """
-    within = worth(world(scoped(2, DeviceScope.NUMA_NODE)), on(2, 3))
+    within = worth(world(scoped(2, SameTypeDevicesScope.NUMA_NODE)), on(2, 3))
 
     assert (within[POD_PAIR_MINIMUM], within[POD_PAIR_SUM]) == (0, 0)
 

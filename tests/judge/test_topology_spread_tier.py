@@ -14,15 +14,15 @@ from placer.judge.breaches import breaches
 from placer.judge.measure import measure
 from placer_models.cluster import Instance
 from placer_models.goals import TOPOLOGY_SPREAD
-from placer_models.node_affinity import NodeAffinity, NodeTerm, PreferredTerm
+from placer_models.node_affinity import NodeAffinity, NodeTerm, PreferredNodeTerm
 from placer_models.placement import ContainerPlacement, Placement, PodPlacement
 from placer_models.pod import Container, Gang, Pod, PodSpec, Resources, Variant
-from placer_models.policy import Strength
+from placer_models.policy import RequiredOrPreferred
 from placer_models.selectors import LabelExpression, SelectorOperator
 from placer_models.topology_spread import SpreadConstraint
 
-WISHED = replace(EVENLY, strength=Strength.PREFERRED)
-WISHED_RACK = replace(BY_RACK, strength=Strength.PREFERRED)
+WISHED = replace(EVENLY, strength=RequiredOrPreferred.PREFERRED)
+WISHED_RACK = replace(BY_RACK, strength=RequiredOrPreferred.PREFERRED)
 IN_A = NodeTerm((LabelExpression("zone", SelectorOperator.IN, ("a",)),))
 
 
@@ -86,7 +86,7 @@ def test_pods_that_ask_the_same_of_nodes_lose_it_once() -> None:
     """
     A wish for some node keeps no node out, so a pod with one spreads as a pod without.
     """
-    wish = NodeAffinity(preferred=(PreferredTerm(IN_A, 1),))
+    wish = NodeAffinity(preferred=(PreferredNodeTerm(IN_A, 1),))
     pods = [web("a", WISHED), asking("b", wish)]
     nodes = (ZONES[0], replace(ZONES[2], cordoned=True))
     instance = world(*pods, nodes=nodes)

@@ -13,9 +13,9 @@ from placer.kubernetes.emit.placed_pods import EmittedFile
 from placer.kubernetes.emit.writer import object_file_text
 from placer.load import load_instance
 from placer_models.files.errors import InputError
-from placer_models.files.tree import Mapping, tree_to_json
+from placer_models.files.tree import DocumentTreeMapping, document_tree_to_plain_values
 from placer_models.files.yaml_tree import read_yaml
-from placer_models.kubernetes.stream import ReadObject, read_objects
+from placer_models.kubernetes.stream import ParsedObject, load_kubernetes_objects
 
 
 class _WrittenOut(yaml.SafeDumper):
@@ -31,11 +31,11 @@ def a_list(items: list[Json]) -> Json:
     return {"apiVersion": "v1", "kind": "List", "items": items, "metadata": {}}
 
 
-def objects_of(folder: Path, text: str) -> list[ReadObject | InputError]:
+def objects_of(folder: Path, text: str) -> list[ParsedObject | InputError]:
     """Return what is read of a text."""
     path = folder / "dump.yaml"
     path.write_text(text)
-    return list(read_objects(path))
+    return list(load_kubernetes_objects(path))
 
 
 def fault_in(folder: Path, text: str) -> str:
@@ -104,7 +104,7 @@ def test_both_readers_of_yaml_follow_any_aliases(value: Any) -> None:
     """
     text = yaml.dump({"value": value})
 
-    assert tree_to_json(read_yaml(text, "x")[0]) == {"value": value}
+    assert document_tree_to_plain_values(read_yaml(text, "x")[0]) == {"value": value}
 
 
 @given(sharing())
@@ -131,7 +131,7 @@ def test_a_bomb_of_aliases_is_refused_in_one_line(tmp_path: Path) -> None:
     """
     The limit is on what all aliases of a document stand for; just below it the object is read.
     """
-    assert isinstance(objects_of(tmp_path, bomb(6))[0], ReadObject)
+    assert isinstance(objects_of(tmp_path, bomb(6))[0], ParsedObject)
     for levels in (9, 50):
         told = fault_in(tmp_path, bomb(levels))
         assert told.startswith("dump.yaml:9: by the alias '*a5' aliases stand for more than 10,")
@@ -144,7 +144,7 @@ def test_documents_do_not_add_up(tmp_path: Path) -> None:
     Each has its own count, and its own anchors.
     """
     text = "---\n".join([bomb(6)] * 12)
-    assert [type(one) for one in objects_of(tmp_path, text)] == [ReadObject] * 12
+    assert [type(one) for one in objects_of(tmp_path, text)] == [ParsedObject] * 12
 
     told = objects_of(tmp_path, f"{bomb(2)}---\napiVersion: v1\nkind: Pod\nspec: *a0\n")[-1]
     assert "dump.yaml:8: the alias '*a0' names nothing" in str(told)
@@ -187,7 +187,7 @@ def test_a_quoted_merge_key_is_a_name(tmp_path: Path) -> None:
     Quotes make it a text as any other.
     """
     (found,) = objects_of(tmp_path, yaml.safe_dump({**pod(), "'": 1}) + '"<<": x\n')
-    assert isinstance(found, ReadObject)
+    assert isinstance(found, ParsedObject)
     assert found.value["<<"] == "x"
 
 
@@ -200,8 +200,8 @@ def test_faults_in_shared_parts_have_the_line_of_the_object_or_better(tmp_path: 
     first["spec"]["nodeSelector"] = first["metadata"]["labels"]
     text = yaml.dump(a_list([first, second]), sort_keys=False)
     one, other = objects_of(tmp_path, text)
-    assert isinstance(one, ReadObject)
-    assert isinstance(other, ReadObject)
+    assert isinstance(one, ParsedObject)
+    assert isinstance(other, ParsedObject)
     lines = text.splitlines()
 
     assert "app: web" in lines[one.line_at(("spec", "nodeSelector", "app")) - 1]
@@ -225,6 +225,6 @@ def test_an_instance_file_with_aliases_is_the_file_without() -> None:
     """
     text = "a: &x\n  b: 1\nc:\n- *x\n- *x\n"
     (tree,) = read_yaml(text, "x")
-    assert isinstance(tree, Mapping)
+    assert isinstance(tree, DocumentTreeMapping)
 
-    assert tree_to_json(tree) == {"a": {"b": 1}, "c": [{"b": 1}, {"b": 1}]}
+    assert document_tree_to_plain_values(tree) == {"a": {"b": 1}, "c": [{"b": 1}, {"b": 1}]}

@@ -11,16 +11,16 @@ from containers.runtimes import MissingError
 from kubernetes.kubelet_rows import NAMES, READ, ROWS, flips, row_of
 from kubernetes.kubelet_writes.run import PROGRAMS, written_by
 from placer_models.cpuset import parse_cpu_list
-from placer_models.kubernetes.checkpoints.allocate_response import AllocateResponse
+from placer_models.kubernetes.checkpoints.allocate_response import KubeletAllocateResponse
 from placer_models.kubernetes.checkpoints.checksum import fnv_1a
 from placer_models.kubernetes.checkpoints.cpu_manager import read_cpu_manager_state
 from placer_models.kubernetes.checkpoints.device_manager import (
-    DevicesGivenToContainer,
+    KubeletDevicesOfContainer,
     read_device_manager_checkpoint,
 )
 from placer_models.kubernetes.checkpoints.go_types import MEND, KubeletCheckpointError
 from placer_models.kubernetes.checkpoints.memory_manager import (
-    MemoryBlock,
+    KubeletMemoryBlock,
     read_memory_manager_state,
 )
 from shared_files import Row, rows_named, shared
@@ -110,7 +110,7 @@ def test_memory_of_pods_is_told_by_every_version() -> None:
 
         assert state.gives_out
         assert state.given_bytes[0, "memory"] == 8 * GIB
-        assert state.pods[ONE][0] == MemoryBlock((0,), "memory", 8 * GIB)
+        assert state.pods[ONE][0] == KubeletMemoryBlock((0,), "memory", 8 * GIB)
     state = read_memory_manager_state(row_of("memory", "1"))
     assert state.kept_bytes(0, "memory") == 9 * GIB
     assert state.kept_bytes(7, "memory") == 0
@@ -124,13 +124,13 @@ def test_devices_of_pods_are_told_by_every_version() -> None:
     old = read_device_manager_checkpoint(row_of("devices", "1"))
     new = read_device_manager_checkpoint(row_of("devices", "2"))
 
-    told = AllocateResponse(environment=(("NVIDIA_VISIBLE_DEVICES", "GPU-1"),))
-    assert old.held[0] == DevicesGivenToContainer(
+    told = KubeletAllocateResponse(environment=(("NVIDIA_VISIBLE_DEVICES", "GPU-1"),))
+    assert old.held[0] == KubeletDevicesOfContainer(
         ONE, "app", "nvidia.com/gpu", ("GPU-1", "GPU-2"), told
     )
     assert old.registered == {"nvidia.com/gpu": ("GPU-1", "GPU-2")}
     assert new.held[0].ids == ("a<b", "GPU-1", "GPU-2", "GPU-3")
-    assert new.held[0].response == AllocateResponse(
+    assert new.held[0].response == KubeletAllocateResponse(
         environment=(("NVIDIA_VISIBLE_DEVICES", "GPU-1,GPU-2,GPU-3"),),
         mounts=("/usr/lib",),
         devices=("/dev/nvidia1",),

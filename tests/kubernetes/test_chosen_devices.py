@@ -17,8 +17,8 @@ from claim_worlds import (
 from dump_worlds import after_binding, files_of, objects_of, solved
 from kubernetes_dumps import notes, places, read
 from kubernetes_worlds import Json, node, topology
-from placer.judge.misfits import misfits_of
-from placer.kubernetes.dump import instance_of
+from placer.judge.misfits import misfits_of_instance
+from placer.kubernetes.dump import instance_of_cluster_objects
 from placer.kubernetes.emit.kinds import EmitKind
 from placer.search.options import Engine
 
@@ -100,9 +100,9 @@ def test_one_claim_asks_for_both_kinds() -> None:
     patched = [
         {**one, "status": status} if one["kind"] == "ResourceClaim" else one for one in objects
     ]
-    after, _ = instance_of(objects_of(after_binding(patched, instance, placement)))
+    after, _ = instance_of_cluster_objects(objects_of(after_binding(patched, instance, placement)))
     assert [one.minor for one in after.running[0].placement.devices] == [0, 1, 2]
-    assert misfits_of(after) == ()
+    assert misfits_of_instance(after) == ()
 
 
 def test_devices_that_are_held_are_given_to_nobody() -> None:

@@ -21,8 +21,8 @@ from claim_worlds import (
 )
 from dump_worlds import after_binding, files_of, objects_of
 from kubernetes_worlds import Json, node, topology
-from placer.judge.misfits import misfits_of
-from placer.kubernetes.dump import instance_of
+from placer.judge.misfits import misfits_of_instance
+from placer.kubernetes.dump import instance_of_cluster_objects
 from placer.kubernetes.emit.kinds import EmitKind
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
@@ -193,7 +193,7 @@ def check(seed: str) -> tuple[int, int]:
     listed = published(objects)
     if len(set(given)) != len(given) or not set(given) <= listed.keys():
         return 0, 0  # no cluster is like that
-    instance, summary = instance_of(objects_of(objects))
+    instance, summary = instance_of_cluster_objects(objects_of(objects))
     answer = solve(instance, SolveOptions(Engine.AUTO, 10, None, workers=1, seed=0))
     placement = answer.placement if isinstance(answer, Placed | PartlyPlaced) else None
     placed = {place.name: place for place in placement.pods} if placement else {}
@@ -214,8 +214,10 @@ def check(seed: str) -> tuple[int, int]:
             for one in after:
                 if one["kind"] == "ResourceClaim" and one["metadata"]["name"] == name:
                     one["status"] = patch["status"]
-        again, _ = instance_of(objects_of(after_binding(after, instance, placement)))
-        assert misfits_of(again) == misfits_of(instance), seed
+        again, _ = instance_of_cluster_objects(
+            objects_of(after_binding(after, instance, placement))
+        )
+        assert misfits_of_instance(again) == misfits_of_instance(instance), seed
         holds = {one.pod.name: one.placement.devices for one in again.running}
         for name, place in placed.items():
             assert [one.id for one in holds[name]] == [one.id for one in place.devices], seed

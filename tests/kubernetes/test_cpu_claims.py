@@ -8,8 +8,8 @@ from kubernetes.cpu_claim_worlds import CPUS, wants
 from kubernetes_dumps import notes, places, read
 from kubernetes_worlds import Json, node, pod, topology
 from placer.counting.account import accounts_of
-from placer.judge.misfits import misfits_of
-from placer.kubernetes.dump import instance_of
+from placer.judge.misfits import misfits_of_instance
+from placer.kubernetes.dump import instance_of_cluster_objects
 from placer.kubernetes.emit.kinds import EmitKind
 
 
@@ -87,10 +87,10 @@ def test_single_cpus_are_told_by_the_names_of_their_devices() -> None:
         [f"cpudev{i:03}" for i in range(4, 8)],
     )
     assert "config" not in devices
-    instance, _ = instance_of(objects_of(after))
+    instance, _ = instance_of_cluster_objects(objects_of(after))
     (running,) = instance.running
     assert sorted(running.placement.cpuset) == [int(name[-3:]) for name in names]
-    assert misfits_of(instance) == ()
+    assert misfits_of_instance(instance) == ()
     assert len(accounts_of(instance)[0].pools.shared.free) == 4
 
 
@@ -122,7 +122,7 @@ def test_cpus_of_a_machine_are_told_by_their_ids() -> None:
     }
     for one in after:
         one["metadata"].pop("annotations", None) if one["kind"] == "Pod" else None
-    instance, _ = instance_of(objects_of(after))
+    instance, _ = instance_of_cluster_objects(objects_of(after))
     (running,) = instance.running
     assert running.placement.cpuset == set(range(4) if cpuset == "0-3" else range(4, 8))
 

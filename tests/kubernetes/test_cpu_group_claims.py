@@ -10,8 +10,8 @@ from kubernetes_dumps import notes, places, read
 from kubernetes_worlds import Json, node, pod, topology
 from placer.counting.account import accounts_of
 from placer.judge.breaches import breaches
-from placer.judge.misfits import misfits_of
-from placer.kubernetes.dump import instance_of
+from placer.judge.misfits import misfits_of_instance
+from placer.kubernetes.dump import instance_of_cluster_objects
 from placer.kubernetes.emit.kinds import EmitKind
 from placer.search.options import Engine
 from placer_models.cluster import Instance, RunningPod
@@ -50,7 +50,7 @@ def after(objects: list[Json], *, annotated: bool = True) -> tuple[Instance, Ins
     pods = {pod.key: pod for gang in instance.gangs for pod in gang.pods}
     new = [RunningPod(pods[place.key], place) for place in placement.pods]
     wanted = Instance(instance.nodes, (), (), (*instance.running, *new))
-    return instance_of(objects_of(found))[0], wanted
+    return instance_of_cluster_objects(objects_of(found))[0], wanted
 
 
 def given(status: Json) -> dict[str, tuple[str, str, str]]:
@@ -123,7 +123,7 @@ def test_what_is_read_again_leaves_as_much(annotated: bool) -> None:
     )
 
     assert len(found.running) == 3
-    assert misfits_of(found) == ()
+    assert misfits_of_instance(found) == ()
     (left,), (want,) = accounts_of(found), accounts_of(wanted)
     assert left.cores == want.cores
     assert left.pools.shared == want.pools.shared

@@ -14,8 +14,8 @@ from kubernetes.cpu_claim_worlds import CPUS, NUMA, asking, group, groups, held,
 from kubernetes_worlds import Json, node, topology
 from placer.counting.account import accounts_of
 from placer.judge.breaches import breaches
-from placer.judge.misfits import misfits_of
-from placer.kubernetes.dump import instance_of
+from placer.judge.misfits import misfits_of_instance
+from placer.kubernetes.dump import instance_of_cluster_objects
 from placer.kubernetes.emit.kinds import EmitKind
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
@@ -106,7 +106,7 @@ def _ways(pods: Sequence[Parts], room: dict[Place, int]) -> Iterator[None]:
 def hold(seed: int, engine: Engine) -> None:
     """Hold what is placed in a world against its objects."""
     objects, needs, free = world(Random(seed))
-    instance, _ = instance_of(objects_of(objects))
+    instance, _ = instance_of_cluster_objects(objects_of(objects))
     answer = solve(instance, SolveOptions(engine, 20, None, workers=1, seed=0))
     if isinstance(answer, Infeasible | GaveUp):
         assert engine is Engine.GREEDY or most(needs, free) == 0
@@ -162,11 +162,11 @@ def _hold_again(
         if one["kind"] == "ResourceClaim" and one["metadata"]["name"] in told:
             one["status"] = told[one["metadata"]["name"]]
         found.append(one)
-    again, _ = instance_of(objects_of(found))
+    again, _ = instance_of_cluster_objects(objects_of(found))
     pods = {pod.key: pod for gang in instance.gangs for pod in gang.pods}
     new = [RunningPod(pods[place.key], place) for place in answer.placement.pods]
     wanted = Instance(instance.nodes, (), (), (*instance.running, *new))
-    assert misfits_of(again) == ()
+    assert misfits_of_instance(again) == ()
     for now, then in zip(accounts_of(again), accounts_of(wanted), strict=True):
         assert now.cores == then.cores
         assert now.memory == then.memory

@@ -9,14 +9,14 @@ from kubernetes.proposed_topology import EXAMPLE, OWNER, the_node, the_topology
 from kubernetes_dumps import notes, read
 from kubernetes_worlds import Json, lsr, node, pod, topology
 from placer.kubernetes.dump import read_dump
-from placer_models.annotations.cpus import SharedPool
+from placer_models.annotations.cpus import AnnotatedSharedPool
 from placer_models.annotations.node_topology import PodCpuAlloc
-from placer_models.kubernetes.join import joined_node
-from placer_models.kubernetes.node import node_part
-from placer_models.kubernetes.pod import pod_part
+from placer_models.kubernetes.join import node_from_joined_objects
+from placer_models.kubernetes.node import read_kube_node
+from placer_models.kubernetes.pod import read_kube_pod
 from placer_models.kubernetes.pod_containers import ClusterFactsForRequests
-from placer_models.kubernetes.pod_spec import read_kube_pod_spec
-from placer_models.kubernetes.topology import topology_part
+from placer_models.kubernetes.pod_spec import parsed_spec_of_kube_pod
+from placer_models.kubernetes.topology import read_kube_node_resource_topology
 from placer_models.policy import (
     AlignmentPolicy,
     AlignmentScope,
@@ -90,7 +90,7 @@ def test_each_bind_policy_of_a_pod_reads(word: str) -> None:
     said = {"scheduling.koordinator.sh/resource-spec": {"preferredCPUBindPolicy": word}}
     amounts = {"cpu": "2", "memory": "1Gi"}
     asking = pod("p", amounts, limits=amounts, annotations=said) if burst else lsr(annotations=said)
-    spec = read_kube_pod_spec(pod_part(asking), GPUS).spec
+    spec = parsed_spec_of_kube_pod(read_kube_pod(asking), GPUS).spec
     assert (spec.bind, spec.constrained_burst) == (policy, burst)
 
 
@@ -108,7 +108,9 @@ def test_each_exclusive_policy_of_a_pod_reads(word: str, policy: ExclusivePolicy
     Preferred, as all are in the proposal (C9); Default leaves it to the scheduler (C22).
     """
     said = {"scheduling.koordinator.sh/resource-spec": {"preferredCPUExclusivePolicy": word}}
-    assert read_kube_pod_spec(pod_part(lsr(annotations=said)), GPUS).spec.exclusive is policy
+    assert (
+        parsed_spec_of_kube_pod(read_kube_pod(lsr(annotations=said)), GPUS).spec.exclusive is policy
+    )
 
 
 POOLS: dict[str, tuple[list[Json], set[int]]] = {
@@ -208,8 +210,8 @@ def test_each_value_of_a_label_of_a_node_reads(label: str, value: str) -> None:
     """
     An empty one says nothing (C10, C11, C12).
     """
-    part = node_part(node(labels={f"node.koordinator.sh/{label}": value}))
-    found = joined_node(part, topology_part(topology())).node
+    part = read_kube_node(node(labels={f"node.koordinator.sh/{label}": value}))
+    found = node_from_joined_objects(part, read_kube_node_resource_topology(topology())).node
     said = {
         "cpu-bind-policy": found.cpu_bind,
         "numa-allocate-strategy": found.numa_strategy,
@@ -236,11 +238,11 @@ def test_each_topology_policy_of_the_cpu_proposal_reads(
     """
     The kubelet's; the label of the node comes before it (C12, C17). None says nothing (C22).
     """
-    part = topology_part(topology(policies=[word]))
-    found = joined_node(node_part(node()), part).node
+    part = read_kube_node_resource_topology(topology(policies=[word]))
+    found = node_from_joined_objects(read_kube_node(node()), part).node
     assert (found.alignment, found.scope) == (policy, scope)
     label = {"node.koordinator.sh/numa-topology-alignment-policy": "BestEffort"}
-    found = joined_node(node_part(node(labels=label)), part).node
+    found = node_from_joined_objects(read_kube_node(node(labels=label)), part).node
     assert (found.alignment, found.scope) == (AlignmentPolicy.BEST_EFFORT, None)
 
 
@@ -248,12 +250,12 @@ def test_the_topology_of_the_cpu_proposal() -> None:
     """
     CPUs that pods own stand under 'cpu' there, and a flag in quotes (C15).
     """
-    part = topology_part(yaml.safe_load(EXAMPLE))
+    part = read_kube_node_resource_topology(yaml.safe_load(EXAMPLE))
     assert part.allocs == (
         PodCpuAlloc("default", "static-guaranteed-pod", OWNER, frozenset(range(4, 9)), True),
     )
-    assert part.shared_pools == (SharedPool(0, 0, frozenset(range(4))),)
-    joined = joined_node(node_part(the_node()), part)
+    assert part.shared_pools == (AnnotatedSharedPool(0, 0, frozenset(range(4))),)
+    joined = node_from_joined_objects(read_kube_node(the_node()), part)
     assert joined.kubelet_is_static
     assert joined.node.cpu_bind is NodeBindPolicy.FULL_PCPUS_ONLY
     assert joined.node.numa_strategy is NumaStrategy.DISTRIBUTE_EVENLY
@@ -276,6 +278,8 @@ def test_the_go_types_of_the_cpu_proposal_read_alike() -> None:
             "reservedCPUs": "",
         },
     )
-    assert topology_part(written) == topology_part(yaml.safe_load(EXAMPLE))
+    assert read_kube_node_resource_topology(written) == read_kube_node_resource_topology(
+        yaml.safe_load(EXAMPLE)
+    )
     bare = the_topology(cpu_manager_policy={"policy": "none"}, pod_cpu_allocs=[{"name": "a"}])
-    assert topology_part(bare).allocs == (PodCpuAlloc("", "a", "", frozenset()),)
+    assert read_kube_node_resource_topology(bare).allocs == (PodCpuAlloc("", "a", "", frozenset()),)

@@ -13,7 +13,7 @@ from claim_worlds import allocated, claim, claiming, request, resource_slice
 from commands import Placer
 from kubernetes_worlds import Json, device, held, lsr, node, owned, pod, topology
 from placer.kubernetes.dump import DumpError, read_dump
-from placer_cli.exits import Exit
+from placer_cli.exits import ExitCode
 
 DUMPS = Path(__file__).parents[2] / "instances" / "dumps"
 
@@ -189,5 +189,5 @@ def test_the_command_tells_of_a_cut_in_one_line(tmp_path: Path, placer: Placer) 
     text = (DUMPS / "cluster.yaml").read_text()
     path = tmp_path / "cluster.yaml"
     path.write_text(text[: text.index("effect: NoSchedule") + 5])
-    (line,) = placer("solve", str(path), code=Exit.BAD_INPUT).err.splitlines()
+    (line,) = placer("solve", str(path), code=ExitCode.BAD_INPUT).err.splitlines()
     assert "a list of 1 items ends without a kind: it was cut off, so get it again" in line

@@ -7,7 +7,7 @@ import pytest
 
 from kubernetes_dumps import places, read
 from kubernetes_worlds import Json, lsr, node, pod, topology
-from placer.kubernetes.objects import Objects
+from placer.kubernetes.objects import ClusterObjects
 from placer.load import load_cluster, load_instance
 from placer_models.defaults import Defaults
 from placer_models.files.errors import InputError
@@ -175,7 +175,7 @@ def test_a_document_of_defaults_stands_beside_a_dump(tmp_path: Path) -> None:
     for found in (
         load_instance(paths),
         load_instance(paths[::-1]),
-        load_cluster(paths, Objects()),
+        load_cluster(paths, ClusterObjects()),
     ):
         assert found.common_defaults == SPREAD
     assert load_instance(paths[:1]).common_defaults == Defaults()

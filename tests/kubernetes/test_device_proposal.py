@@ -13,14 +13,14 @@ from placer.kubernetes.dump import read_dump
 from placer_models.device import Device
 from placer_models.device_share import DeviceShare
 from placer_models.illegal_running import illegality_text
-from placer_models.kubernetes.device import DeviceObjectPart, device_object_part
-from placer_models.kubernetes.join import joined_node
-from placer_models.kubernetes.node import node_part
-from placer_models.kubernetes.object_fields import ObjectError
-from placer_models.kubernetes.pod import pod_part
+from placer_models.kubernetes.device import KubeKoordinatorDevice, read_kube_koordinator_device
+from placer_models.kubernetes.join import node_from_joined_objects
+from placer_models.kubernetes.node import read_kube_node
+from placer_models.kubernetes.object_fields import KubernetesObjectError
+from placer_models.kubernetes.pod import read_kube_pod
 from placer_models.kubernetes.pod_containers import ClusterFactsForRequests
-from placer_models.kubernetes.pod_spec import read_kube_pod_spec
-from placer_models.kubernetes.topology import topology_part
+from placer_models.kubernetes.pod_spec import parsed_spec_of_kube_pod
+from placer_models.kubernetes.topology import read_kube_node_resource_topology
 from placer_models.placement import DeviceGrant
 from placer_models.pod import DeviceRequest
 
@@ -81,7 +81,7 @@ status:
 """
 
 
-def both_of(part: DeviceObjectPart) -> bool:
+def both_of(part: KubeKoordinatorDevice) -> bool:
     """Return whether these are the two GPUs of the example."""
     return part.devices == tuple(
         Device("gpu", minor, id=id, memory_bytes=15472384 * 1024) for minor, id in enumerate(IDS)
@@ -118,7 +118,7 @@ def test_devices_read_in_both_spellings_of_their_tags(tags: Json) -> None:
     """
     The Go type writes `deviceType` and `resource`, the example `type` and `resources` (D11).
     """
-    assert both_of(device_object_part(device("node-1", listed(**tags))))
+    assert both_of(read_kube_koordinator_device(device("node-1", listed(**tags))))
 
 
 @pytest.mark.parametrize(
@@ -149,8 +149,8 @@ def test_two_spellings_that_differ_are_refused(tags: Json, field: str, message: 
     """
     With the field that is written, because nobody can know which of the two is meant.
     """
-    with pytest.raises(ObjectError) as caught:
-        device_object_part(device("node-1", listed(**tags)))
+    with pytest.raises(KubernetesObjectError) as caught:
+        read_kube_koordinator_device(device("node-1", listed(**tags)))
     assert (*caught.value.path[:2], caught.value.path[-1]) == ("spec", "devices", field)
     assert message in caught.value.message
 
@@ -159,7 +159,7 @@ def test_devices_of_a_node_may_differ_in_their_spelling() -> None:
     """
     Each is read by itself: GPU, FPGA and NIC.
     """
-    part = device_object_part(
+    part = read_kube_koordinator_device(
         device(
             devices=[
                 {"deviceType": "gpu", "health": True, "resource": {"kubernetes.io/gpu-core": 100}},
@@ -222,8 +222,8 @@ def test_requests_of_the_device_proposal(requests: dict[str, str], each: DeviceR
     """
     Whole GPUs, the shorthand, compute and memory apart, and a NIC (D2, D3).
     """
-    asked = read_kube_pod_spec(
-        pod_part(pod(requests={"cpu": "4", "memory": "8Gi", **requests})), GPUS
+    asked = parsed_spec_of_kube_pod(
+        read_kube_pod(pod(requests={"cpu": "4", "memory": "8Gi", **requests})), GPUS
     )
     assert asked.spec.requests.devices == (each,)
 
@@ -258,7 +258,12 @@ def test_zones_with_totals_of_their_devices_read() -> None:
     found = topology()
     total = {"name": "kubernetes.io/gpu-memory", "capacity": "32GB", "allocatable": "32GB"}
     found["zones"][0]["resources"].append(total)
-    assert joined_node(node_part(node()), topology_part(found)).node.devices == ()
+    assert (
+        node_from_joined_objects(
+            read_kube_node(node()), read_kube_node_resource_topology(found)
+        ).node.devices
+        == ()
+    )
 
 
 def test_no_other_amount_is_read_in_that_unit() -> None:
@@ -266,17 +271,23 @@ def test_no_other_amount_is_read_in_that_unit() -> None:
     What counts is an amount of Kubernetes, or refused: of the node itself, of a device, of a pod.
     """
     for make, message in (
-        (lambda: node_part(node(amounts={"memory": "32GB"})), "memory: '32GB' is no amount"),
-        (lambda: node_part(node(amounts={"example.com/gpu-memory": "1GB"})), "'1GB' is no amount"),
+        (lambda: read_kube_node(node(amounts={"memory": "32GB"})), "memory: '32GB' is no amount"),
         (
-            lambda: device_object_part(
+            lambda: read_kube_node(node(amounts={"example.com/gpu-memory": "1GB"})),
+            "'1GB' is no amount",
+        ),
+        (
+            lambda: read_kube_koordinator_device(
                 device(devices=[{"type": "gpu", "resources": {"kubernetes.io/gpu-memory": "8GB"}}])
             ),
             "gpu-memory: '8GB' is no amount",
         ),
-        (lambda: pod_part(pod("p", {"kubernetes.io/gpu-memory": "8GB"})), "'8GB' is no amount"),
+        (
+            lambda: read_kube_pod(pod("p", {"kubernetes.io/gpu-memory": "8GB"})),
+            "'8GB' is no amount",
+        ),
     ):
-        with pytest.raises(ObjectError, match=message):
+        with pytest.raises(KubernetesObjectError, match=message):
             make()
 
 

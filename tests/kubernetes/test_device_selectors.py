@@ -2,21 +2,21 @@
 
 import pytest
 
-from placer_models.kubernetes.device_attributes import ListedDevice, parse_version
+from placer_models.kubernetes.device_attributes import ResourceSliceDevice, parse_semantic_version
 from placer_models.kubernetes.device_selector import (
-    UnsupportedSelectorError,
-    device_meets,
+    UnsupportedDeviceSelectorError,
+    device_meets_selectors,
     read_cel_selector,
 )
 
-GPU = ListedDevice(
+GPU = ResourceSliceDevice(
     "gpu.nvidia.com",
     "gpu-0",
     {
         "gpu.nvidia.com/type": "gpu",
         "gpu.nvidia.com/index": 3,
         "gpu.nvidia.com/healthy": True,
-        "gpu.nvidia.com/driver": parse_version("580.105.8"),
+        "gpu.nvidia.com/driver": parse_semantic_version("580.105.8"),
         "dra.cpu/roots": ("a", "b"),
     },
     {"gpu.nvidia.com/memory": 80 * 2**30 * 1000},
@@ -76,7 +76,7 @@ def test_a_selector_means_what_it_means_in_kubernetes(expression: str, result: b
     """
     One that is false is false whatever else is an error.
     """
-    assert device_meets([read_cel_selector(expression)], GPU) is result
+    assert device_meets_selectors([read_cel_selector(expression)], GPU) is result
 
 
 @pytest.mark.parametrize(("expression", "message"), REFUSED.items())
@@ -84,7 +84,7 @@ def test_all_other_cel_is_refused(expression: str, message: str) -> None:
     """
     With the part that is not understood.
     """
-    with pytest.raises(UnsupportedSelectorError) as caught:
+    with pytest.raises(UnsupportedDeviceSelectorError) as caught:
         read_cel_selector(expression)
     assert message in str(caught.value)
 
@@ -97,7 +97,7 @@ def test_versions_have_their_precedence() -> None:
         *("1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-alpha.beta", "1.0.0-beta", "1.0.0-beta.2"),
         *("1.0.0-beta.11", "1.0.0-rc.1", "1.0.0", "1.0.1", "1.10.0"),
     ]
-    versions = [parse_version(text) for text in order]
+    versions = [parse_semantic_version(text) for text in order]
 
     assert sorted(versions, reverse=True) == versions[::-1]
-    assert parse_version("1.0.0+a") == parse_version("1.0.0+b")
+    assert parse_semantic_version("1.0.0+a") == parse_semantic_version("1.0.0+b")

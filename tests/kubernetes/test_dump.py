@@ -9,7 +9,7 @@ import yaml
 
 from kubernetes_dumps import faults, notes, places, read
 from kubernetes_worlds import Json, device, gpu, held, lsr, node, owned, pod, topology
-from placer.judge.misfits import misfits_of
+from placer.judge.misfits import misfits_of_instance
 from placer.kubernetes.dump import DumpError
 from placer.node.document import placement_of_each_node
 from placer_models.kubernetes.names import REQUESTED_CPU
@@ -197,7 +197,7 @@ def test_bound_pods_hold_what_their_annotations_say() -> None:
     assert owner.memory_bytes == ((1, GIB),)
     assert train.minors("gpu") == (0, 3)
     assert train.cpuset == {0, 1, 2, 3, 6, 7}
-    assert not misfits_of(instance)
+    assert not misfits_of_instance(instance)
 
 
 def test_what_bound_pods_hold_is_never_given_again() -> None:
@@ -662,14 +662,14 @@ def test_an_empty_file_beside_a_dump_is_what_kubectl_wrote(tmp_path: Path) -> No
     """
     It writes nothing of several kinds where it does not know one of them.
     """
-    from placer.kubernetes.objects import Objects
+    from placer.kubernetes.objects import ClusterObjects
     from placer.load import load_cluster, load_instance
     from placer_models.files.errors import InputError
 
     dump, empty = tmp_path / "dump.json", tmp_path / "more.yaml"
     dump.write_text(json.dumps(node()))
     empty.write_text("\n")
-    for load in (load_instance, lambda paths: load_cluster(paths, Objects())):
+    for load in (load_instance, lambda paths: load_cluster(paths, ClusterObjects())):
         with pytest.raises(InputError, match=r"more\.yaml: is empty; kubectl .* leave that kind"):
             load([dump, empty])
 
@@ -691,7 +691,7 @@ def test_a_bound_pod_whose_numa_node_has_no_cpu_left_stops_nobody() -> None:
     alone, _ = read(*objects)
     beside, _ = read(*objects, node("n2", labels=policy), topology("n2"))
 
-    assert [misfit.pod[1] for misfit in misfits_of(alone)] == ["c"]
+    assert [misfit.pod[1] for misfit in misfits_of_instance(alone)] == ["c"]
     assert places(alone) == {}
     assert {place.node for place in places(beside).values()} == {"n2"}
 

@@ -10,7 +10,7 @@ import yaml
 from claim_worlds import claim, claiming, device_class, resource_slice
 from dump_worlds import objects_of, solved
 from kubernetes_worlds import Json, device, held, lsr, node, owned, pod, topology
-from placer.kubernetes.dump import instance_of
+from placer.kubernetes.dump import instance_of_cluster_objects
 from placer.kubernetes.emit.kinds import EmitKind, emitted_files
 from placer.kubernetes.emit.placed_pods import placed_dump
 from placer.kubernetes.emit.writer import object_file_text
@@ -134,7 +134,7 @@ def test_an_empty_note_of_placer_hides_nothing() -> None:
     status = {"cpuset": "4", "numaNodeResources": [{"node": 1, "resources": {"memory": "1Gi"}}]}
     runs = lsr("p", 1, annotations={STATUS: status, MEMORY: {}}, nodeName="n1")
 
-    instance, _ = instance_of(objects_of([node(), topology(), runs]))
+    instance, _ = instance_of_cluster_objects(objects_of([node(), topology(), runs]))
 
     (running,) = instance.running
     assert running.placement.memory_bytes == ((1, 2**30),)
@@ -220,7 +220,7 @@ def test_half_a_gang_is_bound_by_nobody() -> None:
             *(member("a-0", "a"), member("a-1", "a"), member("b-0", "b")),
         ]
     )
-    instance, _ = instance_of(known)
+    instance, _ = instance_of_cluster_objects(known)
     answer = solve(instance, SolveOptions(Engine.GREEDY, 10, None, workers=1, seed=0))
     assert isinstance(answer, Placed)
     places = {place.name: place for place in answer.placement.pods}
@@ -235,7 +235,7 @@ def test_nobody_is_moved_by_a_binding() -> None:
     A pod that runs would have to be deleted first, and that is for its owner to do.
     """
     known = objects_of([node("n1"), node("n2"), pod("runs", nodeName="n1")])
-    instance, _ = instance_of(known)
+    instance, _ = instance_of_cluster_objects(known)
     (running,) = instance.running
     moved = Placement((replace(running.placement, node="n2"),))
 

@@ -22,8 +22,8 @@ from dump_worlds import after_binding, files_of, objects_of, solved
 from json_schemas import check_object
 from kubernetes_worlds import Json, node, pod, topology
 from placer.counting.account import accounts_of
-from placer.judge.misfits import misfits_of
-from placer.kubernetes.dump import instance_of
+from placer.judge.misfits import misfits_of_instance
+from placer.kubernetes.dump import instance_of_cluster_objects
 from placer.kubernetes.emit.claims import FINALIZER
 from placer.kubernetes.emit.kinds import EmitKind, emitted_files
 from placer.kubernetes.emit.placed_pods import placed_dump
@@ -130,8 +130,8 @@ def test_claims_are_told_as_many_devices_as_their_node_serves(
                 of[result["pool"]] = of.get(result["pool"], 0) + 1
 
     assert found == counts
-    instance, _ = instance_of(objects_of(after_patches(here)))
-    assert not misfits_of(instance)
+    instance, _ = instance_of_cluster_objects(objects_of(after_patches(here)))
+    assert not misfits_of_instance(instance)
 
 
 def test_a_claim_is_told_its_devices_its_node_and_its_pod() -> None:
@@ -243,14 +243,14 @@ def test_what_is_read_again_holds_the_same() -> None:
     assert len(placement.pods) == 2
 
     bound = after_binding(after_patches(objects), instance, placement)
-    after, _ = instance_of(objects_of(bound))
+    after, _ = instance_of_cluster_objects(objects_of(bound))
 
     pods = {pod.key: pod for gang in instance.gangs for pod in gang.pods}
     held = {one.pod.key: one.placement.devices for one in after.running}
     assert {place.key: place.devices for place in placement.pods} == {
         key: devices for key, devices in held.items() if key in pods
     }
-    assert misfits_of(after) == ()
+    assert misfits_of_instance(after) == ()
     new = [RunningPod(pods[place.key], place) for place in placement.pods]
     wanted = Instance(instance.nodes, (), (), (*instance.running, *new))
     (found,), (want,) = accounts_of(after), accounts_of(wanted)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from placer.kubernetes.objects import Objects
-from placer_models.kubernetes.stream import read_objects
+from placer.kubernetes.objects import ClusterObjects
+from placer_models.kubernetes.stream import load_kubernetes_objects
 from shared_files import shared
 
 FOLDER = "topologies/clusters/k8s"
@@ -56,10 +56,10 @@ BESIDE = {
 """File -> objects in it that read all the same."""
 
 
-def read(path: Path) -> Objects:
+def read(path: Path) -> ClusterObjects:
     """Return what a file says."""
-    objects = Objects()
-    for found in read_objects(path):
+    objects = ClusterObjects()
+    for found in load_kubernetes_objects(path):
         objects.add(found)
     return objects
 

@@ -17,8 +17,8 @@ from dump_worlds import after_binding, files_of, objects_of, solved
 from json_schemas import check_object
 from kubernetes_dumps import notes, places, read
 from kubernetes_worlds import Json, node, pod
-from placer.judge.misfits import misfits_of
-from placer.kubernetes.dump import instance_of
+from placer.judge.misfits import misfits_of_instance
+from placer.kubernetes.dump import instance_of_cluster_objects
 from placer.kubernetes.emit.claims import EXTENDED, FINALIZER
 from placer.kubernetes.emit.kinds import EmitKind
 from placer_models.cluster import Instance
@@ -126,7 +126,7 @@ def test_init_containers_use_the_devices_of_those_after_them() -> None:
         ("large", "container-3-request-1"),
         ("main", "container-3-request-1"),
     }
-    assert not misfits_of(instance)
+    assert not misfits_of_instance(instance)
 
 
 def _gpu(i: int) -> Json:
@@ -166,10 +166,10 @@ def test_the_claim_is_created_and_the_pod_is_told_of_it() -> None:
         after.append(
             {**one, "status": {**one["status"], **files[patch]["status"]}} if bound else one
         )
-    again, _ = instance_of(objects_of(after))
+    again, _ = instance_of_cluster_objects(objects_of(after))
     (running,) = again.running
     assert running.placement.devices == place.devices
-    assert misfits_of(again) == ()
+    assert misfits_of_instance(again) == ()
 
 
 def test_a_claim_that_was_made_earlier_is_not_created_again() -> None:

@@ -7,7 +7,7 @@ import pytest
 from answers import expect
 from kubernetes_dumps import places, read
 from kubernetes_worlds import node, pod, topology
-from placer.judge.misfits import misfits_of
+from placer.judge.misfits import misfits_of_instance
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
 from placer_models.placement import Infeasible, Placed
@@ -42,7 +42,7 @@ def test_memory_is_where_the_cpus_are_said_to_be() -> None:
 
     assert where(*objects) == {"a": {1: 1}}
     assert [r.guessed for r in instance.running] == [True]
-    assert misfits_of(instance) == ()
+    assert misfits_of_instance(instance) == ()
 
 
 def test_memory_that_is_said_is_no_guess() -> None:
@@ -77,7 +77,7 @@ def test_what_the_system_keeps_is_counted_where_it_fits() -> None:
     (system,) = [r for r in instance.running if r.pod.name == "n1"]
 
     assert system.placement.cpu_milli == ((1, 2000),)
-    assert misfits_of(instance) == ()
+    assert misfits_of_instance(instance) == ()
 
 
 def test_memory_beyond_what_there_is_counts_as_well() -> None:

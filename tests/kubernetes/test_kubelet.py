@@ -6,7 +6,7 @@ import pytest
 
 from kubernetes_dumps import faults, notes, places, read
 from kubernetes_worlds import Json, lsr, node, owned, pod, topology
-from placer.judge.misfits import misfits_of
+from placer.judge.misfits import misfits_of_instance
 from placer_models.cluster import Node
 from placer_models.cpuset import format_cpu_list
 from placer_models.policy import AlignmentPolicy, AlignmentScope, CpuLocalityWish, QosClass
@@ -308,7 +308,7 @@ def test_a_running_guaranteed_pod_owns_its_cpus_under_static_and_shares_under_no
     (running,) = instance.running
     assert running.pod.spec.qos is qos
     assert running.placement.cpuset == ({2, 3} if qos.owns_cpus else set(range(8)))
-    assert not misfits_of(instance)
+    assert not misfits_of_instance(instance)
 
 
 @pytest.mark.parametrize("policy", ["static", "none"])
@@ -385,7 +385,7 @@ def test_containers_of_whole_cpus_own_them_beside_containers_that_share(
     owner = next(one for one in instance.running if one.pod.name == "g")
     assert owner.pod.spec.qos is QosClass.LSR
     assert owner.placement.cpuset == {2, 3}
-    assert not misfits_of(instance)
+    assert not misfits_of_instance(instance)
     left = 6000 - shared
     for milli, placed in ((left, {"ls"}), (left + 1, set())):
         waits = pod("ls", {"cpu": f"{milli}m", "memory": "1Gi"})

@@ -3,8 +3,8 @@
 import pytest
 
 from kubernetes_worlds import Json, pod
-from placer_models.kubernetes.object_fields import ObjectError
-from placer_models.kubernetes.pod import pod_part
+from placer_models.kubernetes.object_fields import KubernetesObjectError
+from placer_models.kubernetes.pod import read_kube_pod
 
 HASH = "0123456789abcdef" * 2
 UUID = "0a1b2c3d-0000-4000-8000-00000000000d"
@@ -14,7 +14,7 @@ def read(annotations: Json, uid: str = "uid-p") -> str:
     """Return what a kubelet calls the pod."""
     found = pod(annotations=annotations)
     found["metadata"]["uid"] = uid
-    return pod_part(found).kubelet_uid
+    return read_kube_pod(found).kubelet_uid
 
 
 @pytest.mark.parametrize(
@@ -39,5 +39,5 @@ def test_a_uid_that_is_no_part_of_a_path_is_refused(uid: str) -> None:
     """
     It would become a part of a cgroup's name.
     """
-    with pytest.raises(ObjectError, match=r"is no id; expected letters, digits"):
+    with pytest.raises(KubernetesObjectError, match=r"is no id; expected letters, digits"):
         read({}, uid)

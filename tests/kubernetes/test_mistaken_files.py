@@ -12,7 +12,7 @@ from kubernetes_worlds import node, pod
 from placer.load import load_instance
 from placer_models.files.documents import MAX_FILE_BYTES
 from placer_models.files.errors import InputError
-from placer_models.kubernetes.stream import ReadObject, read_objects
+from placer_models.kubernetes.stream import ParsedObject, load_kubernetes_objects
 
 DUMP = yaml.safe_dump_all([node(), pod()]).encode()
 
@@ -109,7 +109,7 @@ def test_an_error_within_a_text_of_an_object_is_no_error_of_the_dump(tmp_path: P
     path = tmp_path / "dump.yaml"
     for style in (None, "|", '"'):
         path.write_text(yaml.safe_dump(quoting, default_style=style))
-        assert [type(one) for one in read_objects(path)] == [ReadObject]
+        assert [type(one) for one in load_kubernetes_objects(path)] == [ParsedObject]
 
 
 def test_workloads_alone_are_no_pods(tmp_path: Path) -> None:

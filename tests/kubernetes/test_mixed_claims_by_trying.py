@@ -7,8 +7,8 @@ import pytest
 from claim_worlds import allocated, claim, claiming, device_class, gpu_listed, resource_slice
 from dump_worlds import after_binding, files_of, objects_of
 from kubernetes_worlds import Json, node, pod
-from placer.judge.misfits import misfits_of
-from placer.kubernetes.dump import instance_of
+from placer.judge.misfits import misfits_of_instance
+from placer.kubernetes.dump import instance_of_cluster_objects
 from placer.kubernetes.emit.kinds import EmitKind
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
@@ -60,7 +60,7 @@ def world(draw: Random) -> list[Json]:
 def check(seed: str) -> int:
     """Check one cluster; return how many claims were given devices."""
     objects = world(Random(seed))
-    instance, _ = instance_of(objects_of(objects))
+    instance, _ = instance_of_cluster_objects(objects_of(objects))
     answer = solve(instance, SolveOptions(Engine.AUTO, 10, None, workers=1, seed=0))
     if not isinstance(answer, Placed | PartlyPlaced):
         return 0
@@ -105,8 +105,10 @@ def check(seed: str) -> int:
         patch = files.get(f"claims/default/{one['metadata']['name']}.pod.yaml")
         if one["kind"] == "Pod" and patch:
             one["status"] |= patch["status"]
-    again, _ = instance_of(objects_of(after_binding([*others, *after], instance, answer.placement)))
-    assert misfits_of(again) == (), seed
+    again, _ = instance_of_cluster_objects(
+        objects_of(after_binding([*others, *after], instance, answer.placement))
+    )
+    assert misfits_of_instance(again) == (), seed
     held = {
         (one.placement.node, f"gpu-{grant.minor}")
         for one in again.running

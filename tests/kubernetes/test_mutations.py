@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import yaml
 
-from placer.judge.misfits import misfits_of
-from placer.kubernetes.dump import DumpError, instance_of, read_dump
-from placer.kubernetes.objects import Objects
-from placer_models.kubernetes.stream import ReadObject
+from placer.judge.misfits import misfits_of_instance
+from placer.kubernetes.dump import DumpError, instance_of_cluster_objects, read_dump
+from placer.kubernetes.objects import ClusterObjects
+from placer_models.kubernetes.stream import ParsedObject
 from placer_models.legal import check_pods_legal
 
 DUMP = Path(__file__).parents[2] / "instances" / "dumps" / "cluster.yaml"
@@ -60,17 +60,17 @@ def sound_or_refused(seed: int, count: int) -> None:
     draw = random.Random(seed)
     told: list[str] = []
     for _ in range(count):
-        known = Objects()
+        known = ClusterObjects()
         for found in mutated(draw):
             version, kind = str(found["apiVersion"]), str(found["kind"])
-            known.add(ReadObject("d.json", 1, version, kind, found, json.dumps(found), True))
+            known.add(ParsedObject("d.json", 1, version, kind, found, json.dumps(found), True))
         try:
-            instance, _ = instance_of(known)
+            instance, _ = instance_of_cluster_objects(known)
         except DumpError as error:
             told += error.messages
             continue
         check_pods_legal((pod for gang in instance.gangs for pod in gang.pods), instance.nodes)
-        misfits_of(instance)
+        misfits_of_instance(instance)
     assert not any("\n" in message for message in told)
 
 

@@ -4,9 +4,9 @@ import pytest
 
 from kubernetes_dumps import places, read
 from kubernetes_worlds import Json, node, pod
-from placer_models.kubernetes.object_fields import ObjectError
-from placer_models.kubernetes.pod import pod_part
-from placer_models.node_affinity import NodeAffinity, NodeTerm, PreferredTerm
+from placer_models.kubernetes.object_fields import KubernetesObjectError
+from placer_models.kubernetes.pod import read_kube_pod
+from placer_models.node_affinity import NodeAffinity, NodeTerm, PreferredNodeTerm
 from placer_models.selectors import LabelExpression, SelectorOperator
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -49,8 +49,8 @@ def test_all_that_node_affinity_may_say_is_read() -> None:
     name = LabelExpression("metadata.name", SelectorOperator.IN, ("n1",))
     gpu = NodeTerm((LabelExpression("gpu", SelectorOperator.EXISTS),))
 
-    assert pod_part(found).constraints.node_affinity == NodeAffinity(
-        (NodeTerm((zone, cores)), NodeTerm(fields=(name,))), (PreferredTerm(gpu, 10),)
+    assert read_kube_pod(found).constraints.node_affinity == NodeAffinity(
+        (NodeTerm((zone, cores)), NodeTerm(fields=(name,))), (PreferredNodeTerm(gpu, 10),)
     )
 
 
@@ -124,5 +124,5 @@ def test_what_is_wrong_is_said_with_its_field(affinity: Json, said: str) -> None
     """
     One clear error.
     """
-    with pytest.raises(ObjectError, match=said):
-        pod_part(pod(affinity={"nodeAffinity": affinity}))
+    with pytest.raises(KubernetesObjectError, match=said):
+        read_kube_pod(pod(affinity={"nodeAffinity": affinity}))

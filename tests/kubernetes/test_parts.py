@@ -7,15 +7,15 @@ import pytest
 from kubernetes_worlds import Json, device, gpu, lsr, node, pod, topology
 from placer_models.device import VirtualFunction
 from placer_models.host_ports import HostPort, PortProtocol
-from placer_models.kubernetes.device import device_object_part
-from placer_models.kubernetes.node import node_part
-from placer_models.kubernetes.object_fields import ObjectError
-from placer_models.kubernetes.pod import pod_part
+from placer_models.kubernetes.device import read_kube_koordinator_device
+from placer_models.kubernetes.node import read_kube_node
+from placer_models.kubernetes.object_fields import KubernetesObjectError
+from placer_models.kubernetes.pod import read_kube_pod
 from placer_models.kubernetes.pod_class import KoordinatorPriorityClass
 from placer_models.kubernetes.pod_containers import ClusterFactsForRequests
-from placer_models.kubernetes.pod_gang import pod_group_part
-from placer_models.kubernetes.pod_spec import read_kube_pod_spec
-from placer_models.kubernetes.topology import topology_part
+from placer_models.kubernetes.pod_gang import read_kube_pod_group
+from placer_models.kubernetes.pod_spec import parsed_spec_of_kube_pod
+from placer_models.kubernetes.topology import read_kube_node_resource_topology
 from placer_models.pod import DeviceRequest
 from placer_models.policy import (
     AlignmentPolicy,
@@ -26,7 +26,7 @@ from placer_models.policy import (
     NumaStrategy,
     PartitionPolicy,
     QosClass,
-    Strength,
+    RequiredOrPreferred,
 )
 from placer_models.taints import UNSCHEDULABLE, TaintEffect
 
@@ -38,7 +38,7 @@ def test_an_object_keeps_who_it_is() -> None:
     """
     Uid and resourceVersion stay with the part, for who writes back and for who watches.
     """
-    identity = pod_part(pod("a", namespace="team")).identity
+    identity = read_kube_pod(pod("a", namespace="team")).identity
     assert (identity.key, identity.uid, identity.resource_version) == (("team", "a"), "uid-a", "9")
 
 
@@ -51,7 +51,7 @@ def test_the_labels_of_a_node_say_its_policies() -> None:
         ("numa-topology-policy", "FullPCPUsOnly"),
         ("numa-topology-alignment-policy", "PCPUOnly"),
     ):
-        part = node_part(
+        part = read_kube_node(
             node(
                 labels={
                     f"{domain}{policy}": "SingleNUMANode",
@@ -73,7 +73,7 @@ def test_annotations_of_a_node_reserve_cpus_and_memory() -> None:
     """
 
     def reserved(**said: Any) -> tuple[object, int, int]:
-        part = node_part(
+        part = read_kube_node(
             node(
                 annotations={
                     f"node.koordinator.sh/{k.replace('_', '-')}": v for k, v in said.items()
@@ -94,7 +94,7 @@ def test_taints_conditions_and_amplification_of_a_node() -> None:
     """
     Who cordons a node taints it; a condition keeps nobody off, but the taint for it does.
     """
-    part = node_part(
+    part = read_kube_node(
         node(
             taints=[
                 {"key": "gpu", "value": "yes", "effect": "NoSchedule"},
@@ -148,7 +148,7 @@ def test_the_topology_manager_of_a_node(said: Json, policy: str | None, scope: s
     """
     In the words of every version of the object (C12, C17).
     """
-    part = topology_part(topology(**said))
+    part = read_kube_node_resource_topology(topology(**said))
     assert part.alignment == (None if policy is None else AlignmentPolicy(policy))
     assert part.scope == (None if scope is None else AlignmentScope(scope))
 
@@ -168,7 +168,7 @@ def test_a_device_object_says_where_devices_are_and_how_they_are() -> None:
         "vfGroups": [{"labels": {"type": "fast"}, "vfs": [{"minor": 0, "busID": "0000:09:00.1"}]}],
     }
     table = '{"1":[{"minors":[0]},{"minors":[1]}],"2":[{"minors":[1,0]}]}'
-    part = device_object_part(
+    part = read_kube_koordinator_device(
         device(
             devices=[nic, gpu(0), sick, gpu(2, health=False)],
             annotations={
@@ -204,7 +204,7 @@ def test_init_containers_sidecars_and_overhead_count_as_in_kubernetes() -> None:
         overhead={"cpu": "250m", "memory": "64Mi"},
     )
     found["spec"]["containers"] = [container("a", "1"), container("b", "2500m")]
-    asked = read_kube_pod_spec(pod_part(found), ClusterFactsForRequests()).spec.requests
+    asked = parsed_spec_of_kube_pod(read_kube_pod(found), ClusterFactsForRequests()).spec.requests
 
     assert asked.cpu_milli == 5000 + 250  # first alone; else 1 + 3, and 1 + 1 + 2.5
     assert asked.memory_bytes == 64 * 2**20
@@ -215,13 +215,13 @@ def test_amounts_are_rounded_up_as_kubernetes_rounds_them() -> None:
     A part of a byte, a part of a thousandth of a CPU; more than that is the same amount.
     """
     found = pod(requests={"cpu": "0.0005", "memory": "0.1Gi"})
-    asked = read_kube_pod_spec(pod_part(found), ClusterFactsForRequests()).spec.requests
+    asked = parsed_spec_of_kube_pod(read_kube_pod(found), ClusterFactsForRequests()).spec.requests
     assert (asked.cpu_milli, asked.memory_bytes) == (1, 107374183)
-    assert read_kube_pod_spec(
-        pod_part(pod(requests={"memory": "128974848000m"})), ClusterFactsForRequests()
+    assert parsed_spec_of_kube_pod(
+        read_kube_pod(pod(requests={"memory": "128974848000m"})), ClusterFactsForRequests()
     ).spec.requests == (
-        read_kube_pod_spec(
-            pod_part(pod(requests={"memory": "128974848"})), ClusterFactsForRequests()
+        parsed_spec_of_kube_pod(
+            read_kube_pod(pod(requests={"memory": "128974848"})), ClusterFactsForRequests()
         ).spec.requests
     )
 
@@ -231,7 +231,7 @@ def test_requests_of_the_pod_go_before_those_of_its_containers() -> None:
     Resource by resource, as pod-level resources do.
     """
     found = pod(requests={"cpu": "1", "memory": "1Gi"}, resources={"requests": {"cpu": "3"}})
-    asked = read_kube_pod_spec(pod_part(found), ClusterFactsForRequests()).spec.requests
+    asked = parsed_spec_of_kube_pod(read_kube_pod(found), ClusterFactsForRequests()).spec.requests
     assert (asked.cpu_milli, asked.memory_bytes) == (3000, 2**30)
 
 
@@ -240,7 +240,7 @@ def test_a_limit_alone_is_the_request() -> None:
     As Kubernetes fills it in.
     """
     found = pod(requests={}, limits={"cpu": "2", "example.com/token": "3", "hugepages-2Mi": "4Mi"})
-    asked = read_kube_pod_spec(pod_part(found), ClusterFactsForRequests()).spec.requests
+    asked = parsed_spec_of_kube_pod(read_kube_pod(found), ClusterFactsForRequests()).spec.requests
     assert (asked.cpu_milli, asked.extended) == (2000, (("example.com/token", 3),))
     assert asked.pages_of(2 * 2**20) == 2
 
@@ -262,7 +262,9 @@ def test_devices_are_asked_for_by_every_name(requests: Json, expected: list[obje
     """
     Of vendors, of Koordinator, and the deprecated ones (D2, D3).
     """
-    devices = read_kube_pod_spec(pod_part(pod(requests=requests)), GPUS).spec.requests.devices
+    devices = parsed_spec_of_kube_pod(
+        read_kube_pod(pod(requests=requests)), GPUS
+    ).spec.requests.devices
     shares = [
         (d.type, d.count, d.share and (d.share.percent, d.share.memory_percent)) for d in devices
     ]
@@ -276,7 +278,7 @@ def test_shares_of_several_containers_are_asked_for_by_the_pod() -> None:
     found = pod()
     half = {"requests": {"koordinator.sh/gpu": "50"}}
     found["spec"]["containers"] = [{"name": n, "resources": half} for n in "ab"]
-    assert read_kube_pod_spec(pod_part(found), GPUS).spec.requests.devices == (
+    assert parsed_spec_of_kube_pod(read_kube_pod(found), GPUS).spec.requests.devices == (
         DeviceRequest("gpu", 1),
     )
 
@@ -285,8 +287,8 @@ def test_without_known_devices_gpus_are_an_extended_resource() -> None:
     """
     A plain amount, like any other.
     """
-    asked = read_kube_pod_spec(
-        pod_part(pod(requests={"nvidia.com/gpu": "2"})), ClusterFactsForRequests()
+    asked = parsed_spec_of_kube_pod(
+        read_kube_pod(pod(requests={"nvidia.com/gpu": "2"})), ClusterFactsForRequests()
     ).spec.requests
     assert (asked.devices, asked.extended) == ((), (("nvidia.com/gpu", 2),))
 
@@ -312,7 +314,7 @@ def test_the_qos_class_of_a_pod_that_asks_for_cpus_is_that_of_its_label_else_ls(
     amounts = {"cpu": "2", "memory": "1Gi"}
     more = {} if priority is None else {"priority": priority}
     found = pod(requests=amounts, limits=amounts, labels=labels, **more)
-    assert read_kube_pod_spec(pod_part(found), ClusterFactsForRequests()).spec.qos is qos
+    assert parsed_spec_of_kube_pod(read_kube_pod(found), ClusterFactsForRequests()).spec.qos is qos
 
 
 @pytest.mark.parametrize(
@@ -331,7 +333,10 @@ def test_batch_and_free_pods_that_ask_for_no_cpus_run_on_what_others_leave(
     """
     amounts = {"kubernetes.io/batch-cpu": "2000", "memory": "1Gi"}
     found = pod(requests=amounts, labels=labels, priority=priority)
-    assert read_kube_pod_spec(pod_part(found), ClusterFactsForRequests()).spec.qos is QosClass.BE
+    assert (
+        parsed_spec_of_kube_pod(read_kube_pod(found), ClusterFactsForRequests()).spec.qos
+        is QosClass.BE
+    )
 
 
 @pytest.mark.parametrize(
@@ -359,10 +364,10 @@ def test_a_container_that_is_being_resized_counts_as_what_is_larger(
     found["status"]["containerStatuses"] = [status]
     found["status"]["conditions"] = [{"type": "PodResizePending", "reason": reason}]
 
-    assert pod_part(found).containers[0].requests.cpu_milli == counts
-    assert pod_part(found).containers[0].requests.memory_bytes == 2**30
+    assert read_kube_pod(found).containers[0].requests.cpu_milli == counts
+    assert read_kube_pod(found).containers[0].requests.memory_bytes == 2**30
     del found["spec"]["nodeName"]
-    assert pod_part(found).containers[0].requests.cpu_milli == int(asked) * 1000
+    assert read_kube_pod(found).containers[0].requests.cpu_milli == int(asked) * 1000
 
 
 def test_the_limit_of_a_resource_of_kubernetes_own_may_be_more_than_its_request() -> None:
@@ -371,11 +376,13 @@ def test_the_limit_of_a_resource_of_kubernetes_own_may_be_more_than_its_request(
     it, other vendors' resources have one amount.
     """
     name = "kubernetes.io/batch-cpu"
-    found = pod_part(pod(requests={name: "1000"}, limits={name: "2000"}))
+    found = read_kube_pod(pod(requests={name: "1000"}, limits={name: "2000"}))
     assert found.containers[0].requests.other == {name: 1000}
 
-    with pytest.raises(ObjectError, match=r"the limit of example\.com/card is 2; expected"):
-        pod_part(pod(requests={"example.com/card": "1"}, limits={"example.com/card": "2"}))
+    with pytest.raises(
+        KubernetesObjectError, match=r"the limit of example\.com/card is 2; expected"
+    ):
+        read_kube_pod(pod(requests={"example.com/card": "1"}, limits={"example.com/card": "2"}))
 
 
 def test_a_pod_that_asks_for_nothing_is_best_effort() -> None:
@@ -383,7 +390,7 @@ def test_a_pod_that_asks_for_nothing_is_best_effort() -> None:
     As Kubernetes has it: no CPUs, no memory.
     """
     assert (
-        read_kube_pod_spec(pod_part(pod(requests={})), ClusterFactsForRequests()).spec.qos
+        parsed_spec_of_kube_pod(read_kube_pod(pod(requests={})), ClusterFactsForRequests()).spec.qos
         is QosClass.BE
     )
 
@@ -399,12 +406,16 @@ def test_annotations_say_what_a_pod_wants_of_cpus() -> None:
         },
         f"{DOMAIN}numa-topology-spec": {"numaTopologyPolicy": "SingleNUMANode"},
     }
-    spec = read_kube_pod_spec(pod_part(lsr(annotations=said)), ClusterFactsForRequests()).spec
-    assert (spec.bind, spec.bind_strength) == (BindPolicy.FULL_PCPUS, Strength.REQUIRED)
+    spec = parsed_spec_of_kube_pod(
+        read_kube_pod(lsr(annotations=said)), ClusterFactsForRequests()
+    ).spec
+    assert (spec.bind, spec.bind_strength) == (BindPolicy.FULL_PCPUS, RequiredOrPreferred.REQUIRED)
     assert spec.exclusive is ExclusivePolicy.PCPU_LEVEL
     assert spec.alignment is AlignmentPolicy.SINGLE_NUMA_NODE
 
-    spec = read_kube_pod_spec(pod_part(pod(annotations=said)), ClusterFactsForRequests()).spec
+    spec = parsed_spec_of_kube_pod(
+        read_kube_pod(pod(annotations=said)), ClusterFactsForRequests()
+    ).spec
     assert (spec.bind, spec.exclusive) == (BindPolicy.DEFAULT, None)
 
 
@@ -414,16 +425,16 @@ def test_constrained_burst_is_for_ls_pods_with_a_limit() -> None:
     """
     said = {f"{DOMAIN}resource-spec": {"preferredCPUBindPolicy": "ConstrainedBurst"}}
     asked = {"cpu": "1", "memory": "1Gi"}
-    burst = read_kube_pod_spec(
-        pod_part(pod(requests=asked, limits={"cpu": "4"}, annotations=said)), GPUS
+    burst = parsed_spec_of_kube_pod(
+        read_kube_pod(pod(requests=asked, limits={"cpu": "4"}, annotations=said)), GPUS
     )
     assert burst.spec.burst_cpus == 4
-    assert not read_kube_pod_spec(
-        pod_part(pod(requests=asked, annotations=said)), GPUS
+    assert not parsed_spec_of_kube_pod(
+        read_kube_pod(pod(requests=asked, annotations=said)), GPUS
     ).spec.burst_cpus
     said[f"{DOMAIN}numa-topology-spec"] = {"numaTopologyPolicy": "Restricted"}
-    aligned = read_kube_pod_spec(
-        pod_part(pod(requests=asked, limits={"cpu": "4"}, annotations=said)), GPUS
+    aligned = parsed_spec_of_kube_pod(
+        read_kube_pod(pod(requests=asked, limits={"cpu": "4"}, annotations=said)), GPUS
     )
     assert (aligned.spec.burst_cpus, aligned.spec.alignment) == (4, AlignmentPolicy.RESTRICTED)
 
@@ -434,7 +445,7 @@ def test_what_has_no_word_yet_is_named() -> None:
     """
     required = "requiredDuringSchedulingIgnoredDuringExecution"
     found = pod(affinity={"podAffinity": {required: [{"topologyKey": "zone"}]}})
-    assert pod_part(found).constraints.lacks == ("required pod affinity that means no pod",)
+    assert read_kube_pod(found).constraints.lacks == ("required pod affinity that means no pod",)
 
 
 def test_ports_of_the_node_are_those_of_app_containers_and_sidecars() -> None:
@@ -452,15 +463,19 @@ def test_ports_of_the_node_are_those_of_app_containers_and_sidecars() -> None:
     beside = HostPort(53, PortProtocol.UDP, "10.0.0.7")
 
     def read(**spec: object) -> tuple[HostPort, ...]:
-        return pod_part(pod(**spec)).constraints.host_ports
+        return read_kube_pod(pod(**spec)).constraints.host_ports
 
     assert read(containers=[one], initContainers=[once]) == of_apps
     assert read(containers=[one], initContainers=[sidecar]) == (beside, *of_apps)
     assert read(containers=[one], hostNetwork=True) == (*of_apps, HostPort(8081))
     assert read(containers=[ports({"hostPort": 80, "hostIP": ""}, {"hostPort": 80})]) == of_apps
-    with pytest.raises(ObjectError, match=r"ports\[0\]: got port 70000; ports are 1 to 65535"):
+    with pytest.raises(
+        KubernetesObjectError, match=r"ports\[0\]: got port 70000; ports are 1 to 65535"
+    ):
         read(containers=[ports({"hostPort": 70000})])
-    with pytest.raises(ObjectError, match=r"ports\[0\]: 'here' does not appear to be an IPv4"):
+    with pytest.raises(
+        KubernetesObjectError, match=r"ports\[0\]: 'here' does not appear to be an IPv4"
+    ):
         read(containers=[ports({"hostPort": 80, "hostIP": "here"})])
 
 
@@ -481,7 +496,7 @@ def test_affinity_that_has_words_is_read() -> None:
             "podAntiAffinity": {key: [term]},
         },
     )
-    constraints = pod_part(found).constraints
+    constraints = read_kube_pod(found).constraints
     assert constraints.selector == (("disk", "ssd"),)
     assert str(constraints.node_affinity) == "zone in (b)"
     terms = [one.term for one in constraints.affinity]
@@ -502,8 +517,8 @@ def test_pod_groups_of_both_kinds_say_their_minimum() -> None:
     old = group("scheduling.sigs.k8s.io/v1alpha1", {"minMember": 3})
     new = group("scheduling.k8s.io/v1alpha3", {"schedulingPolicy": {"gang": {"minCount": 4}}})
     basic = group("scheduling.k8s.io/v1alpha3", {"schedulingPolicy": {"basic": {}}})
-    assert [pod_group_part(g).minimum for g in (old, new, basic)] == [3, 4, None]
-    assert [pod_group_part(g).is_kubernetes for g in (old, new, basic)] == [False, True, True]
+    assert [read_kube_pod_group(g).minimum for g in (old, new, basic)] == [3, 4, None]
+    assert [read_kube_pod_group(g).is_kubernetes for g in (old, new, basic)] == [False, True, True]
 
 
 def test_a_pod_group_of_volcano_is_read_as_far_as_there_are_words() -> None:
@@ -515,9 +530,9 @@ def test_a_pod_group_of_volcano_is_read_as_far_as_there_are_words() -> None:
         version = "scheduling.volcano.sh/v1beta1"
         return {"apiVersion": version, "kind": "PodGroup", "metadata": {"name": "g"}, "spec": spec}
 
-    whole = pod_group_part(group(minMember=4, queue="q", networkTopology={"mode": "soft"}))
-    tasks = pod_group_part(group(minMember=4, minTaskMember={"worker": 3, "ps": 0}))
-    near = pod_group_part(group(networkTopology={"mode": "hard", "highestTierAllowed": 1}))
+    whole = read_kube_pod_group(group(minMember=4, queue="q", networkTopology={"mode": "soft"}))
+    tasks = read_kube_pod_group(group(minMember=4, minTaskMember={"worker": 3, "ps": 0}))
+    near = read_kube_pod_group(group(networkTopology={"mode": "hard", "highestTierAllowed": 1}))
 
     assert (whole.minimum, whole.is_kubernetes, whole.lacks) == (4, False, ())
     assert tasks.lacks == ("spec.minTaskMember",)
@@ -537,7 +552,7 @@ def test_a_pod_names_its_gang_in_many_ways() -> None:
         {"annotations": {"scheduling.volcano.sh/group-name": "g"}},
         {"schedulingGroup": {"podGroupName": "g"}},
     ):
-        gang = pod_part(pod(**more)).gang
+        gang = read_kube_pod(pod(**more)).gang
         assert gang is not None
         assert gang.key == ("default", "g")
         said = more.get("annotations", {})
@@ -550,36 +565,42 @@ def test_priority_classes_by_value() -> None:
     """
     values = {9999: "koord-prod", 7000: "koord-mid", 5999: "koord-batch", 8000: ""}
     for value, name in values.items():
-        assert pod_part(pod(priority=value)).pod_class.priority is KoordinatorPriorityClass(name)
+        assert read_kube_pod(pod(priority=value)).pod_class.priority is KoordinatorPriorityClass(
+            name
+        )
 
 
 @pytest.mark.parametrize(
     ("read", "found", "message"),
     [
-        (node_part, node(amounts={"cpu": "-1"}), "status.capacity.cpu: '-1' is negative"),
-        (pod_part, pod(requests={"cpu": "-0.1m"}), "resources.requests.cpu: '-0.1m' is negative"),
+        (read_kube_node, node(amounts={"cpu": "-1"}), "status.capacity.cpu: '-1' is negative"),
         (
-            node_part,
+            read_kube_pod,
+            pod(requests={"cpu": "-0.1m"}),
+            "resources.requests.cpu: '-0.1m' is negative",
+        ),
+        (
+            read_kube_node,
             node(labels={"node.koordinator.sh/cpu-bind-policy": "Some"}),
             "got 'Some'; expected None, FullPCPUsOnly, SpreadByPCPUs",
         ),
         (
-            node_part,
+            read_kube_node,
             node(annotations={"node.koordinator.sh/reservation": "{"}),
             "Node n1: metadata.annotations.node.koordinator.sh/reservation: $: is not JSON",
         ),
         (
-            topology_part,
+            read_kube_node_resource_topology,
             topology(cpus=[(0, 0, 0, 0), (0, 1, 0, 1)]),
             "CPU 0 is there twice, on the NUMA nodes 0 and 1; keep one of them",
         ),
         (
-            topology_part,
+            read_kube_node_resource_topology,
             topology(cpus=[(0, 0, 0, 0), (1, 0, 0, 1)]),
             "CPUs 0 and 1 are of one core, 0, and on the NUMA nodes 0 and 1; a core is on one",
         ),
         (
-            topology_part,
+            read_kube_node_resource_topology,
             topology(
                 annotations={
                     "node.koordinator.sh/pod-cpu-allocs": [
@@ -590,32 +611,44 @@ def test_priority_classes_by_value() -> None:
             ),
             "CPU 1 is given to d/a and to d/b; a CPU has one owner",
         ),
-        (topology_part, topology(policies=["Sometimes"]), "got 'Sometimes'; expected a policy"),
         (
-            device_object_part,
+            read_kube_node_resource_topology,
+            topology(policies=["Sometimes"]),
+            "got 'Sometimes'; expected a policy",
+        ),
+        (
+            read_kube_koordinator_device,
             device(devices=[gpu(0), gpu(0)]),
             "spec.devices[1].minor: gpu 0 is there",
         ),
         (
-            device_object_part,
+            read_kube_koordinator_device,
             device(annotations={f"{DOMAIN}gpu-partitions": '{"2":[{"minors":[0]}]}'}),
             "names 1 GPUs; expected 2",
         ),
-        (pod_part, pod(requests={"memory": "-4Gi"}), "resources.requests.memory: '-4Gi' is neg"),
         (
-            pod_part,
+            read_kube_pod,
+            pod(requests={"memory": "-4Gi"}),
+            "resources.requests.memory: '-4Gi' is neg",
+        ),
+        (
+            read_kube_pod,
             pod(requests={"cpu": "4"}, limits={"cpu": "2"}),
             "resources.limits.cpu: got '2'; expected at least the request, '4'",
         ),
         (
-            pod_part,
+            read_kube_pod,
             pod(labels={"koordinator.sh/qosClass": "LSR"}, priority=5000),
             "LSR and the priority class koord-batch do not go together",
         ),
-        (pod_part, {"metadata": {}}, "Pod default/without a name: metadata.name: is missing"),
-        (pod_part, {**pod(), "spec": []}, "Pod default/p: spec: got a list; expected a mapping"),
+        (read_kube_pod, {"metadata": {}}, "Pod default/without a name: metadata.name: is missing"),
         (
-            pod_part,
+            read_kube_pod,
+            {**pod(), "spec": []},
+            "Pod default/p: spec: got a list; expected a mapping",
+        ),
+        (
+            read_kube_pod,
             pod(
                 annotations={
                     "gang.scheduling.koordinator.sh/name": "g",
@@ -630,7 +663,7 @@ def test_a_bad_field_is_named_with_its_object(read: Any, found: Json, message: s
     """
     Object, field, what is wrong and what is expected, on one line.
     """
-    with pytest.raises(ObjectError) as caught:
+    with pytest.raises(KubernetesObjectError) as caught:
         read(found)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -651,6 +684,6 @@ def test_what_no_pod_may_ask_for_is_refused_by_its_rule(found: Json, message: st
     """
     The rules of every pod hold for those of a cluster (C3, D4).
     """
-    with pytest.raises(ObjectError, match="Pod default/p: ") as caught:
-        read_kube_pod_spec(pod_part(found), GPUS)
+    with pytest.raises(KubernetesObjectError, match="Pod default/p: ") as caught:
+        parsed_spec_of_kube_pod(read_kube_pod(found), GPUS)
     assert message in str(caught.value)

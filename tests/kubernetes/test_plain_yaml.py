@@ -11,10 +11,10 @@ import yaml
 
 from kubernetes_worlds import Json, node, pod
 from placer_models.files.errors import InputError
-from placer_models.kubernetes.chunks import ListItemOrDocument, Utf8Reader
+from placer_models.kubernetes.chunks import DumpUtf8Reader, ParsedListItemOrDocument
 from placer_models.kubernetes.plain_yaml import PlainYamlReader
 from placer_models.kubernetes.yaml_events import LineKeepingStream, iterate_yaml_objects
-from placer_models.kubernetes.yaml_objects import yaml_parts
+from placer_models.kubernetes.yaml_objects import iterate_chunked_yaml_objects
 
 DUMPS = [
     *sorted(Path(__file__).parents[2].joinpath("instances/dumps").glob("*.yaml")),
@@ -34,7 +34,7 @@ EDITS = [
 ]  # fmt: skip
 
 
-def heard(parts: Iterator[ListItemOrDocument]) -> list[object]:
+def heard(parts: Iterator[ParsedListItemOrDocument]) -> list[object]:
     """Return all parts as they are when they come, without empty documents, and the error."""
     found: list[object] = []
     try:
@@ -53,12 +53,12 @@ def heard(parts: Iterator[ListItemOrDocument]) -> list[object]:
 
 def by_parts(text: str) -> list[object]:
     """Return what is read of a text."""
-    return heard(yaml_parts(Utf8Reader(io.BytesIO(text.encode()), "f"), "f"))
+    return heard(iterate_chunked_yaml_objects(DumpUtf8Reader(io.BytesIO(text.encode()), "f"), "f"))
 
 
 def as_a_whole(text: str) -> list[object]:
     """Return what libyaml reads of a text."""
-    chunks = Utf8Reader(io.BytesIO(text.encode()), "f")
+    chunks = DumpUtf8Reader(io.BytesIO(text.encode()), "f")
     return heard(iterate_yaml_objects(LineKeepingStream(chunks.read), "f"))
 
 
@@ -220,7 +220,7 @@ def test_chunks_may_end_anywhere(monkeypatch: pytest.MonkeyPatch, size: int) -> 
     Within a line, a dash or the mark of a document.
     """
     monkeypatch.setattr("placer_models.kubernetes.yaml_objects.CHUNK", size)
-    monkeypatch.setattr(Utf8Reader.read, "__defaults__", (size,))
+    monkeypatch.setattr(DumpUtf8Reader.read, "__defaults__", (size,))
     for seed in range(40):
         text = written(Random(seed))
         assert by_parts(text) == as_a_whole(text)

@@ -6,12 +6,12 @@ from hypothesis import strategies as st
 
 from placer_models.device import Device, VirtualFunction
 from placer_models.kubernetes.checkpoints.allocate_response import (
-    AllocateResponse,
+    KubeletAllocateResponse,
     read_allocate_response,
 )
-from placer_models.kubernetes.checkpoints.device_manager import DevicesGivenToContainer
-from placer_models.kubernetes.plugin_devices import devices_of_entry
-from placer_models.visible_devices import gpus_named
+from placer_models.kubernetes.checkpoints.device_manager import KubeletDevicesOfContainer
+from placer_models.kubernetes.plugin_devices import devices_of_checkpoint_entry
+from placer_models.visible_devices import gpu_minors_named_by_variable
 
 DEVICES = (
     *(Device("gpu", i, id=f"GPU-{i}a", bus_id=f"0000:0{i}:00.0") for i in range(3)),
@@ -31,10 +31,10 @@ ENV = "NVIDIA_VISIBLE_DEVICES"
 
 def entry(
     ids: str = "", resource: str = "nvidia.com/gpu", **response: tuple[object, ...]
-) -> DevicesGivenToContainer:
+) -> KubeletDevicesOfContainer:
     """Return what a kubelet gave to a container."""
-    answer = AllocateResponse(**response)
-    return DevicesGivenToContainer("u", "c", resource, tuple(ids.split()), answer)
+    answer = KubeletAllocateResponse(**response)
+    return KubeletDevicesOfContainer("u", "c", resource, tuple(ids.split()), answer)
 
 
 CASES = {
@@ -90,11 +90,11 @@ CASES = {
 
 
 @pytest.mark.parametrize(("held", "expected"), CASES.values(), ids=CASES)
-def test_what_an_entry_means(held: DevicesGivenToContainer, expected: str | None) -> None:
+def test_what_an_entry_means(held: KubeletDevicesOfContainer, expected: str | None) -> None:
     """
     By id, else by what the plugin told the runtime; None where it stays unknown.
     """
-    found = devices_of_entry(held, DEVICES)
+    found = devices_of_checkpoint_entry(held, DEVICES)
     told = None if found is None else ", ".join(f"{kind} {minor}" for kind, minor in sorted(found))
     assert told == expected
 
@@ -124,7 +124,7 @@ def test_what_an_environment_names(value: str, expected: set[int] | None) -> Non
     """
     UUIDs, minors, instances of them, and words; what is not known is not guessed.
     """
-    assert gpus_named(value, NVIDIA) == expected
+    assert gpu_minors_named_by_variable(value, NVIDIA) == expected
 
 
 @pytest.mark.parametrize(

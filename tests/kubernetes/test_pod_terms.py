@@ -5,12 +5,12 @@ import pytest
 from kubernetes_worlds import Json, pod
 from placer_models.affinity import AffinityTerm
 from placer_models.kubernetes.names import HOSTNAME, LABEL_OF_HOSTNAME, LABEL_OF_NODE
-from placer_models.kubernetes.namespaces import OF_NAMESPACES, NamespaceObjectPart, Namespaces
-from placer_models.kubernetes.object_fields import ObjectError, ObjectIdentity
-from placer_models.kubernetes.pod import pod_part
+from placer_models.kubernetes.namespaces import OF_NAMESPACES, KubeNamespace, NamespacesOfDump
+from placer_models.kubernetes.object_fields import KubeObjectIdentity, KubernetesObjectError
+from placer_models.kubernetes.pod import read_kube_pod
 from placer_models.kubernetes.pod_terms import (
     ORDINARY,
-    AffinityTermContext,
+    PodAffinityTermContext,
     complete_spread_constraints,
     resolve_written_terms,
 )
@@ -20,9 +20,11 @@ from placer_models.topology_spread import SpreadConstraint
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
-def terms_of(found: Json, around: AffinityTermContext = ORDINARY) -> tuple[AffinityTerm, ...]:
+def terms_of(found: Json, around: PodAffinityTermContext = ORDINARY) -> tuple[AffinityTerm, ...]:
     """Return the terms of a pod of the namespace `default`, of which each can be met."""
-    terms, lacks = resolve_written_terms(pod_part(found).constraints.affinity, "default", around)
+    terms, lacks = resolve_written_terms(
+        read_kube_pod(found).constraints.affinity, "default", around
+    )
     assert lacks == ()
     return terms
 
@@ -57,7 +59,7 @@ def test_terms_of_pod_affinity_are_read() -> None:
     )
     named = {**zone, "namespaceSelector": {"matchLabels": {OF_NAMESPACES: "other"}}}
     found = pod(affinity={"podAntiAffinity": {required: [named]}})
-    (term,) = terms_of(found, AffinityTermContext(namespaces("other")))
+    (term,) = terms_of(found, PodAffinityTermContext(namespaces("other")))
     assert term.namespaces == ("other",)
 
 
@@ -74,9 +76,9 @@ def test_preferred_terms_have_their_weights() -> None:
 
     (term,) = read(weight=42)
     assert (term.required, term.apart, term.weight) == (False, True, 42)
-    with pytest.raises(ObjectError, match=r"podAntiAffinity.*\.weight: .*1 to 100"):
+    with pytest.raises(KubernetesObjectError, match=r"podAntiAffinity.*\.weight: .*1 to 100"):
         read(weight=101)
-    with pytest.raises(ObjectError, match=r"\.weight"):
+    with pytest.raises(KubernetesObjectError, match=r"\.weight"):
         read()
 
 
@@ -100,26 +102,26 @@ def test_affinity_that_means_no_pod_is_named() -> None:
     A selector that is left out selects nothing: company is never found, and nobody is in the way.
     """
     required = "requiredDuringSchedulingIgnoredDuringExecution"
-    near = pod_part(pod(affinity={"podAffinity": {required: [{"topologyKey": "zone"}]}}))
-    far = pod_part(pod(affinity={"podAntiAffinity": {required: [{"topologyKey": "zone"}]}}))
+    near = read_kube_pod(pod(affinity={"podAffinity": {required: [{"topologyKey": "zone"}]}}))
+    far = read_kube_pod(pod(affinity={"podAntiAffinity": {required: [{"topologyKey": "zone"}]}}))
     assert near.constraints.lacks == ("required pod affinity that means no pod",)
     assert (far.constraints.affinity, far.constraints.lacks) == ((), ())
 
 
-def namespaces(*untold: str, **labels: dict[str, str]) -> Namespaces:
+def namespaces(*untold: str, **labels: dict[str, str]) -> NamespacesOfDump:
     """Return namespaces with these labels, and others of which only pods are known."""
     parts = {
-        name: NamespaceObjectPart(ObjectIdentity("Namespace", "", name, labels=has))
+        name: KubeNamespace(KubeObjectIdentity("Namespace", "", name, labels=has))
         for name, has in labels.items()
     }
-    return Namespaces.of(parts, ("default", *untold))
+    return NamespacesOfDump.of(parts, ("default", *untold))
 
 
 def test_namespaces_are_selected_by_their_labels_as_far_as_they_are_told() -> None:
     """
     One that nobody tells of is kept away from, and never company; its name is known.
     """
-    around = AffinityTermContext(
+    around = PodAffinityTermContext(
         namespaces("untold", prod={"env": "x"}, test={"env": "y"}, default={"env": "y"})
     )
     anyone = {"matchLabels": {}}
@@ -139,12 +141,12 @@ def test_namespaces_are_selected_by_their_labels_as_far_as_they_are_told() -> No
 
     nobody = {"topologyKey": "z", "labelSelector": anyone, "namespaceSelector": {**in_x}}
     nobody["namespaceSelector"] = {"matchLabels": {"env": "z"}}
-    constraints = pod_part(pod(affinity={"podAffinity": {REQUIRED: [nobody]}})).constraints
+    constraints = read_kube_pod(pod(affinity={"podAffinity": {REQUIRED: [nobody]}})).constraints
     assert resolve_written_terms(constraints.affinity, "default", around) == (
         (),
         ("required pod affinity that means no pod",),
     )
-    known = AffinityTermContext(namespaces(prod={}, default={}))
+    known = PodAffinityTermContext(namespaces(prod={}, default={}))
     assert terms_of(pod(affinity={"podAntiAffinity": {REQUIRED: [nobody]}}), known) == ()
 
 
@@ -152,13 +154,13 @@ def test_namespaces_are_selected_by_their_labels_as_far_as_they_are_told() -> No
     ("key", "around", "topology"),
     [
         (HOSTNAME, ORDINARY, ""),
-        (HOSTNAME, AffinityTermContext(hostnames_are_nodes=False), LABEL_OF_HOSTNAME),
+        (HOSTNAME, PodAffinityTermContext(hostnames_are_nodes=False), LABEL_OF_HOSTNAME),
         ("node", ORDINARY, LABEL_OF_NODE),
         ("zone", ORDINARY, "zone"),
     ],
 )
 def test_topology_keys_are_labels_of_nodes(
-    key: str, around: AffinityTermContext, topology: str
+    key: str, around: PodAffinityTermContext, topology: str
 ) -> None:
     """
     A host name stands for the node where each has its own; `node` is no word of Kubernetes.
@@ -167,7 +169,7 @@ def test_topology_keys_are_labels_of_nodes(
     (found,) = terms_of(pod(affinity={"podAntiAffinity": {REQUIRED: [term]}}), around)
     spread = {"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": "DoNotSchedule"}
     (constraint,) = complete_spread_constraints(
-        pod_part(pod(topologySpreadConstraints=[spread])).constraints.spread, around
+        read_kube_pod(pod(topologySpreadConstraints=[spread])).constraints.spread, around
     )
 
     assert (found.topology, constraint.topology) == (topology, topology or "node")
@@ -187,8 +189,8 @@ def test_what_the_api_refuses_of_spread_is_refused(wrong: dict[str, object], wor
     A minimum of domains cannot be wished for, and there is no domain without a key.
     """
     asked = {"topologyKey": "zone", "maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway", **wrong}
-    with pytest.raises(ObjectError, match=words):
-        pod_part(pod(topologySpreadConstraints=[asked]))
+    with pytest.raises(KubernetesObjectError, match=words):
+        read_kube_pod(pod(topologySpreadConstraints=[asked]))
 
 
 def test_spread_constraints_are_read() -> None:
@@ -210,13 +212,13 @@ def test_spread_constraints_are_read() -> None:
         "nodeTaintsPolicy": "Honor",
     }
     found = pod(labels={"hash": "7"}, topologySpreadConstraints=[{**hard, "minDomains": 3}, soft])
-    first, second = complete_spread_constraints(pod_part(found).constraints.spread, ORDINARY)
+    first, second = complete_spread_constraints(read_kube_pod(found).constraints.spread, ORDINARY)
     assert first == SpreadConstraint("zone", labels=(("app", "web"), ("hash", "7")), min_domains=3)
     assert (second.topology, second.max_skew, second.required) == ("node", 2, False)
     assert (second.by_selector, second.by_taints) == (False, True)
     assert not second.means((("app", "web"),))  # a selector that is left out selects nothing
     everybody = {**soft, "labelSelector": {}}
-    (third,) = pod_part(pod(topologySpreadConstraints=[everybody])).constraints.spread
+    (third,) = read_kube_pod(pod(topologySpreadConstraints=[everybody])).constraints.spread
     assert not third.means((("app", "web"),))  # nor does one without conditions, in Kubernetes
 
 
@@ -240,6 +242,6 @@ def test_what_no_constraint_says_is_refused(
     The object, the field and what was expected are named.
     """
     constraint = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
-    with pytest.raises(ObjectError, match=message) as error:
-        pod_part(pod(topologySpreadConstraints=[{**constraint, **change}]))
+    with pytest.raises(KubernetesObjectError, match=message) as error:
+        read_kube_pod(pod(topologySpreadConstraints=[{**constraint, **change}]))
     assert str(error.value.path[-1]) == path

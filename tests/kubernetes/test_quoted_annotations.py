@@ -7,19 +7,19 @@ from collections.abc import Callable
 import pytest
 
 from kubernetes_worlds import Json, device, node, pod, topology
-from placer_models.kubernetes.device import device_object_part
-from placer_models.kubernetes.node import node_part
+from placer_models.kubernetes.device import read_kube_koordinator_device
+from placer_models.kubernetes.node import read_kube_node
 from placer_models.kubernetes.object_fields import Object
-from placer_models.kubernetes.pod import pod_part
-from placer_models.kubernetes.topology import topology_part
+from placer_models.kubernetes.pod import read_kube_pod
+from placer_models.kubernetes.topology import read_kube_node_resource_topology
 from shared_files import shared
 
 Reader = tuple[Callable[[], Json], Callable[[Object], object]]
 
-POD: Reader = (pod, pod_part)
-NODE: Reader = (node, node_part)
-TOPOLOGY: Reader = (topology, topology_part)
-DEVICE: Reader = (device, device_object_part)
+POD: Reader = (pod, read_kube_pod)
+NODE: Reader = (node, read_kube_node)
+TOPOLOGY: Reader = (topology, read_kube_node_resource_topology)
+DEVICE: Reader = (device, read_kube_koordinator_device)
 
 READ_ON: dict[str, Reader] = {
     "scheduling.koordinator.sh/resource-spec": POD,

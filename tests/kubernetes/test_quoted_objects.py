@@ -9,8 +9,8 @@ import yaml
 
 from kubernetes_dumps import faults, read
 from kubernetes_worlds import Json, device, node, pod
-from placer.kubernetes.objects import Objects
-from placer_models.kubernetes.stream import read_objects
+from placer.kubernetes.objects import ClusterObjects
+from placer_models.kubernetes.stream import load_kubernetes_objects
 from placer_models.placement import DeviceGrant
 from shared_files import shared
 
@@ -71,12 +71,12 @@ def lines_of(kind: str) -> list[str]:
     return lines[begin : begin + len(depths)]
 
 
-def read_text(folder: Path, *lines: str) -> Objects:
+def read_text(folder: Path, *lines: str) -> ClusterObjects:
     """Return what a file of these lines says."""
     file = folder / "quoted.yaml"
     file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    objects = Objects()
-    for found in read_objects(file):
+    objects = ClusterObjects()
+    for found in load_kubernetes_objects(file):
         objects.add(found)
     return objects
 

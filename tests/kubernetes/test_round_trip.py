@@ -9,8 +9,8 @@ import pytest
 from dump_worlds import after_binding, dump_world, objects_of
 from kubernetes_worlds import Json, lsr, node, pod, topology
 from placer.counting.account import Account, Side, accounts_of
-from placer.judge.misfits import misfits_of
-from placer.kubernetes.dump import instance_of
+from placer.judge.misfits import misfits_of_instance
+from placer.kubernetes.dump import instance_of_cluster_objects
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, RunningPod
@@ -66,13 +66,13 @@ def check(seed: int, count: int) -> int:
 
 def bound_and_read(objects: list[Json]) -> tuple[list[Json], int]:
     """Check what is read of a cluster once its pods are bound; return it, and how many were."""
-    instance, _ = instance_of(objects_of(objects))
+    instance, _ = instance_of_cluster_objects(objects_of(objects))
     placement = placed(instance)
     bound = after_binding(objects, instance, placement)
 
-    after, _ = instance_of(objects_of(bound))
+    after, _ = instance_of_cluster_objects(objects_of(bound))
 
-    assert misfits_of(after) == ()
+    assert misfits_of_instance(after) == ()
     wanted = with_pods(instance, placement)
     names = [node.name for node in after.nodes]
     assert names == [node.name for node in wanted.nodes]
@@ -102,15 +102,17 @@ def test_containers_with_pools_of_their_own_are_read_as_one_pod() -> None:
     One annotation says where all of them are: the pod is kept to the NUMA nodes together.
     """
     apart = [node(), topology(policies=["SingleNUMANodeContainerLevel"]), two_containers("3")]
-    instance, _ = instance_of(objects_of(apart))
+    instance, _ = instance_of_cluster_objects(objects_of(apart))
     (place,) = placed(instance).pods
     assert [one.cpu_milli for one in place.containers] == [((0, 3000),), ((1, 3000),)]
 
-    after, _ = instance_of(objects_of(after_binding(apart, instance, Placement((place,)))))
+    after, _ = instance_of_cluster_objects(
+        objects_of(after_binding(apart, instance, Placement((place,))))
+    )
 
     (running,) = after.running
     assert running.placement.cpu_milli == ((0, 3000), (1, 3000))
-    assert misfits_of(after) == ()
+    assert misfits_of_instance(after) == ()
 
 
 def test_what_a_kubelet_picks_by_itself_is_not_given_twice() -> None:
@@ -126,11 +128,11 @@ def test_what_a_kubelet_picks_by_itself_is_not_given_twice() -> None:
     amounts = {"cpu": "2", "memory": "1Gi"}
     first = pod("g", {**amounts, "nvidia.com/gpu": "1"}, limits={**amounts, "nvidia.com/gpu": "1"})
     cluster = [node(), zones, first]
-    instance, _ = instance_of(objects_of(cluster))
+    instance, _ = instance_of_cluster_objects(objects_of(cluster))
     bound = after_binding(cluster, instance, placed(instance))
     assert bound[2]["spec"]["nodeName"] == "n1"
 
-    after, _ = instance_of(
+    after, _ = instance_of_cluster_objects(
         objects_of([*bound, pod("h", {"cpu": "1", "nvidia.com/gpu": "1"}), lsr("i", 1)])
     )
 

@@ -13,17 +13,17 @@ import yaml
 from dump_worlds import dump_world, objects_of
 from json_schemas import SchemaError, check_object
 from kubernetes_worlds import device, pod, topology
-from placer.kubernetes.dump import instance_of, read_dump
+from placer.kubernetes.dump import instance_of_cluster_objects, read_dump
 from placer.kubernetes.emit.kinds import EmitKind, emitted_files
 from placer.kubernetes.emit.placed_pods import placed_dump
 from placer.kubernetes.emit.writer import object_file_text
-from placer.kubernetes.objects import Objects
-from placer.node.discover import discover_hardware, to_machine
-from placer.node.discover.report import DiscoverOutputKind, discovered_to_json
+from placer.kubernetes.objects import ClusterObjects
+from placer.node.discover import discover_hardware, machine_from_inventory
+from placer.node.discover.report import DiscoverOutputKind, discovered_machine_to_dict
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.files.errors import InputError
-from placer_models.kubernetes.device import device_object_part
+from placer_models.kubernetes.device import read_kube_koordinator_device
 from placer_models.placement import PartlyPlaced, Placed
 
 ASKED = {
@@ -39,9 +39,9 @@ DUMP = CHECKOUT / "instances/dumps/cluster.yaml"
 HOST = CHECKOUT / "instances/dumps/gpu-host.xml"
 
 
-def written(objects: Objects) -> list[Any]:
+def written(objects: ClusterObjects) -> list[Any]:
     """Return all that is written of what gets a place, as it stands in the files."""
-    instance, _ = instance_of(objects)
+    instance, _ = instance_of_cluster_objects(objects)
     answer = solve(instance, SolveOptions(Engine.GREEDY, 10, None, workers=1, seed=0))
     if not isinstance(answer, Placed | PartlyPlaced):
         return []
@@ -91,7 +91,7 @@ def test_the_example_passes_the_schemas() -> None:
     """
     What is read of the example, and what is written of it.
     """
-    objects = Objects(keeps_whole=True)
+    objects = ClusterObjects(keeps_whole=True)
     read_dump([DUMP], objects)
     known = {"Pod", "Device", "NodeResourceTopology"}
     read = [one for one in yaml.safe_load(DUMP.read_text())["items"] if one["kind"] in known]
@@ -106,16 +106,20 @@ def test_what_discover_writes_passes_the_schemas(kind: DiscoverOutputKind) -> No
     """
     Both objects of a node that Placer looked into itself.
     """
-    check_object(discovered_to_json(to_machine(discover_hardware(HOST, [])), kind))
+    check_object(
+        discovered_machine_to_dict(machine_from_inventory(discover_hardware(HOST, [])), kind)
+    )
 
 
 def test_devices_that_are_written_are_read_again() -> None:
     """
     Who they are, where they are, and what they have.
     """
-    found = to_machine(discover_hardware(HOST, []))
+    found = machine_from_inventory(discover_hardware(HOST, []))
 
-    part = device_object_part(discovered_to_json(found, DiscoverOutputKind.DEVICE))
+    part = read_kube_koordinator_device(
+        discovered_machine_to_dict(found, DiscoverOutputKind.DEVICE)
+    )
 
     assert part.identity.name == found.node().name
     for read, known in zip(part.devices, found.machine.devices, strict=True):
@@ -135,10 +139,10 @@ def test_devices_that_are_known_by_number_alone_are_not_written(tmp_path: Path) 
     zones["zones"][0]["resources"].append({"name": "nvidia.com/gpu", **amounts})
     file = tmp_path / "topology.json"
     file.write_text(json.dumps(zones))
-    found = to_machine(discover_hardware(file, []))
+    found = machine_from_inventory(discover_hardware(file, []))
 
     with pytest.raises(InputError, match="gpu 0 has neither an id nor a bus id"):
-        discovered_to_json(found, DiscoverOutputKind.DEVICE)
+        discovered_machine_to_dict(found, DiscoverOutputKind.DEVICE)
 
 
 WRONG = [

@@ -16,8 +16,8 @@ from claim_worlds import (
 from dump_worlds import after_binding, files_of, objects_of, solved
 from kubernetes_dumps import notes, places, read
 from kubernetes_worlds import Json, node
-from placer.judge.misfits import misfits_of
-from placer.kubernetes.dump import instance_of
+from placer.judge.misfits import misfits_of_instance
+from placer.kubernetes.dump import instance_of_cluster_objects
 from placer.kubernetes.emit.kinds import EmitKind
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
@@ -159,8 +159,8 @@ def test_the_claim_is_told_once_and_is_reserved_for_all() -> None:
     patched = [
         {**one, "status": status} if one["kind"] == "ResourceClaim" else one for one in objects
     ]
-    after, _ = instance_of(objects_of(after_binding(patched, instance, placement)))
-    assert misfits_of(after) == ()
+    after, _ = instance_of_cluster_objects(objects_of(after_binding(patched, instance, placement)))
+    assert misfits_of_instance(after) == ()
     assert sorted(len(one.placement.devices) for one in after.running) == [0, 1]
 
 

@@ -9,7 +9,11 @@ import yaml
 from kubernetes_worlds import Json, node, pod
 from placer_models.files.errors import InputError
 from placer_models.kubernetes.chunks import CHUNK
-from placer_models.kubernetes.stream import ReadObject, holds_kubernetes_objects, read_objects
+from placer_models.kubernetes.stream import (
+    ParsedObject,
+    holds_kubernetes_objects,
+    load_kubernetes_objects,
+)
 
 
 def written(folder: Path, name: str, text: str) -> Path:
@@ -22,8 +26,8 @@ def written(folder: Path, name: str, text: str) -> Path:
 def names(path: Path) -> list[str]:
     """Return kind and name of each object, or what is wrong."""
     return [
-        f"{one.kind} {one.value['metadata']['name']}" if isinstance(one, ReadObject) else str(one)
-        for one in read_objects(path)
+        f"{one.kind} {one.value['metadata']['name']}" if isinstance(one, ParsedObject) else str(one)
+        for one in load_kubernetes_objects(path)
     ]
 
 
@@ -74,9 +78,9 @@ def test_a_field_has_the_line_on_which_it_is_written(tmp_path: Path) -> None:
         ("d.yaml", yaml.safe_dump_all([node("first"), in_list(node(), pod("x"))])),
         ("d.json", json.dumps(in_list(node(), pod("x")), indent=1)),
     ):
-        found = list(read_objects(written(tmp_path, name, text)))
+        found = list(load_kubernetes_objects(written(tmp_path, name, text)))
         last = found[-1]
-        assert isinstance(last, ReadObject)
+        assert isinstance(last, ParsedObject)
         line = text.splitlines()[last.line_at(("spec", "containers", 0, "name")) - 1]
         assert "main" in line
         line = text.splitlines()[last.line_at(("metadata", "name")) - 1]
@@ -104,12 +108,12 @@ def test_json_is_read_alike_whatever_is_read_at_once(
     monkeypatch.setattr("placer_models.kubernetes.json_objects.CHUNK", size)
     odd = {**pod("odd"), "spec": {"a": [-3.25e2, True, None, 'é\n"', {}, []], "b": 12}}
     text = json.dumps(in_list(node(), odd, pod("last")), indent=1)
-    found = list(read_objects(written(tmp_path, "d.json", text)))
-    assert all(isinstance(one, ReadObject) for one in found)
+    found = list(load_kubernetes_objects(written(tmp_path, "d.json", text)))
+    assert all(isinstance(one, ParsedObject) for one in found)
     assert [one.value for one in found] == [node(), odd, pod("last")]
     lines = text.splitlines()
     for one in found:
-        assert isinstance(one, ReadObject)
+        assert isinstance(one, ParsedObject)
         assert json.loads(one.text) == one.value
         assert lines[one.line - 1].strip() == "{"
 
@@ -151,7 +155,7 @@ def test_what_is_no_object_is_refused_in_one_line(tmp_path: Path, text: str, mes
     """
     With file and line; nothing of it is raised.
     """
-    (fault,) = read_objects(written(tmp_path, "d.yaml", text))
+    (fault,) = load_kubernetes_objects(written(tmp_path, "d.yaml", text))
     assert isinstance(fault, InputError)
     assert message in str(fault)
     assert "\n" not in str(fault)
@@ -161,11 +165,11 @@ def test_a_file_that_cannot_be_read_is_a_fault_too(tmp_path: Path) -> None:
     """
     It is not there, or no UTF-8.
     """
-    (fault,) = read_objects(tmp_path / "none.yaml")
+    (fault,) = load_kubernetes_objects(tmp_path / "none.yaml")
     assert "cannot be read: No such file" in str(fault)
     path = tmp_path / "d.json"
     path.write_bytes(b'{"apiVersion": "v1\xff"}')
-    (fault,) = read_objects(path)
+    (fault,) = load_kubernetes_objects(path)
     assert "is not UTF-8" in str(fault)
 
 

@@ -23,14 +23,14 @@ from e2e.storage_objects import (
 )
 from kubernetes_dumps import notes, places, read
 from kubernetes_worlds import Json, node, pod
-from placer.kubernetes.dump import instance_of
+from placer.kubernetes.dump import instance_of_cluster_objects
 from placer.kubernetes.emit.kinds import EmitKind, emitted_files
 from placer.kubernetes.emit.placed_pods import placed_dump
 from placer.kubernetes.emit.writer import object_file_text
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
-from placer_cli.exits import Exit
-from placer_models.kubernetes.who_waits import ALL, IgnoredAsk, WaitingPodFilter
+from placer_cli.exits import ExitCode
+from placer_models.kubernetes.who_waits import ALL, IgnorablePodRequirementKind, WaitingPodFilter
 from placer_models.placement import PartlyPlaced, Placed
 
 TWO = node("n1", labels={ZONE: "z1"}), node("n2", labels={ZONE: "z2"})
@@ -49,7 +49,7 @@ def on(name: str, *where: str, storage: str = "10Gi") -> Json:
 def told(*objects: Json, who: WaitingPodFilter = ALL) -> dict[str, Any]:
     """Return path -> patch of what the volumes of pods are told of the best placement."""
     known = objects_of(list(objects))
-    instance, _ = instance_of(known, who=who)
+    instance, _ = instance_of_cluster_objects(known, who=who)
     answer = solve(instance, SolveOptions(work_limit=20, workers=1, seed=0))
     if not isinstance(answer, Placed | PartlyPlaced):
         return {}
@@ -155,7 +155,7 @@ def test_a_pod_waits_for_its_volume_by_name(known: list[Json], said: str) -> Non
     instance, summary = read(*TWO, *known, *gang)
     assert (instance.gangs, said in notes(summary)) == ((), True)
     instance, summary = read(
-        *TWO, *known, asked, who=WaitingPodFilter(ignored=frozenset(IgnoredAsk))
+        *TWO, *known, asked, who=WaitingPodFilter(ignored=frozenset(IgnorablePodRequirementKind))
     )
     assert places(instance).keys() == {"p"}
     assert "volumes that nobody looks at" in notes(summary)
@@ -186,7 +186,9 @@ def test_what_is_written_before_the_binding() -> None:
     again = volume_claim("c", of_class="dynamic", **chosen)
     assert told(*TWO, storage_class("dynamic", DRIVER), again, asking("p", "c")) == {}
     now = storage_class(mode="Immediate"), on("v", "n2"), volume_claim("c"), asking("p", "c")
-    assert told(*TWO, *now, who=WaitingPodFilter(ignored=frozenset(IgnoredAsk))) == {}
+    assert (
+        told(*TWO, *now, who=WaitingPodFilter(ignored=frozenset(IgnorablePodRequirementKind))) == {}
+    )
 
 
 @pytest.mark.parametrize("seed", range(25))
@@ -268,6 +270,6 @@ def test_the_option_to_ignore_volumes(tmp_path: Path, placer: Placer) -> None:
     dump = tmp_path / "dump.yaml"
     dump.write_text(yaml.safe_dump_all([*TWO, asking("p", "c")]), encoding="utf-8")
     more = ["--engine", "greedy", "--workers", "1"]
-    said = "".join(placer("solve", str(dump), *more, code=Exit.NOT_ALL))
+    said = "".join(placer("solve", str(dump), *more, code=ExitCode.NOT_ALL))
     assert "PersistentVolumeClaim default/c is not in the dump" in said
     placer("solve", str(dump), *more, "--ignore", "volumes")

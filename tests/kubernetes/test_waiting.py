@@ -10,7 +10,7 @@ from kubernetes_dumps import notes, places, read
 from kubernetes_worlds import Json, node, pod
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
-from placer_cli.exits import Exit
+from placer_cli.exits import ExitCode
 from placer_models.cluster import Instance
 from placer_models.kubernetes.who_waits import WaitingPodFilter
 from placer_models.placement import Answer, Infeasible, PartlyPlaced
@@ -182,24 +182,24 @@ def test_the_command_counts_them(tmp_path: Path, placer: Placer) -> None:
     dump.write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": items}))
     solve_it = ["solve", str(dump), "--engine", "greedy"]
 
-    said = placer(*solve_it, code=Exit.NOT_ALL).out
+    said = placer(*solve_it, code=ExitCode.NOT_ALL).out
     assert said.startswith("1 of 2 pods placed, 1 not asked; ")
     assert "not asked: it has scheduling gates: example.com/quota" in said
-    tree = json.loads(placer(*solve_it, "--format", "json", code=Exit.NOT_ALL).out)
+    tree = json.loads(placer(*solve_it, "--format", "json", code=ExitCode.NOT_ALL).out)
     assert [one["verdict"] for one in tree["unplaced"]] == ["not-asked"]
     shown = placer("show", str(dump)).out
     assert "2 waiting, 1 not asked" in shown
     assert "not asked: it has scheduling gates: example.com/quota" in shown
     placer(*solve_it, "--gated")
     placer(*solve_it, "--scheduler-name", "volcano")
-    printed = placer(*solve_it, "--scheduler-name", "default-scheduler", code=Exit.NOT_ALL)
+    printed = placer(*solve_it, "--scheduler-name", "default-scheduler", code=ExitCode.NOT_ALL)
     assert "0 of 1 pod placed, 1 not asked." in printed.out
     large = pod("large", {"cpu": "99"})
     dump.write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": [*items, large]}))
-    said = placer(*solve_it, "--scheduler-name", "default-scheduler", code=Exit.NOT_ALL).out
+    said = placer(*solve_it, "--scheduler-name", "default-scheduler", code=ExitCode.NOT_ALL).out
     assert "0 of 2 pods placed, 1 not asked: it is proven that nothing else" in said
     instance = tmp_path / "own.yaml"
     one = "nodes: [{name: n, machine: dgx-a100}]"
     instance.write_text(f"{{apiVersion: placer/v1, kind: Instance, {one}}}")
-    printed = placer("show", str(instance), "--gated", code=Exit.BAD_INPUT)
+    printed = placer("show", str(instance), "--gated", code=ExitCode.BAD_INPUT)
     assert "--gated goes with the objects of a cluster" in printed.err

@@ -9,8 +9,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from placer_models.device import Device, LinkMatrix
-from placer_models.links import LinkedDeviceClasses, counts_by_class, device_classes_by_links
+from placer_models.device import Device, GpuLinkMatrix
+from placer_models.links import LinkedDeviceClasses, counts_by_class, linked_classes_of_devices
 
 DATA = Path(__file__).parent / "data"
 SIZES = (1, 2, 4, 8)
@@ -28,11 +28,11 @@ class Gpus:
     """GPUs and their links, looked at one by one."""
 
     devices: tuple[Device, ...]
-    links: LinkMatrix
+    links: GpuLinkMatrix
 
     @property
     def board(self) -> LinkedDeviceClasses:
-        return device_classes_by_links(self.devices, self.links)
+        return linked_classes_of_devices(self.devices, self.links)
 
     @property
     def minors(self) -> frozenset[int]:
@@ -114,10 +114,10 @@ def gpus(machine: dict[str, Any]) -> Gpus:
     )
 
 
-def matrix(speeds: list[list[int]], minors: tuple[int, ...] | None = None) -> LinkMatrix:
+def matrix(speeds: list[list[int]], minors: tuple[int, ...] | None = None) -> GpuLinkMatrix:
     """Return a link matrix of the speeds, in 0.01 GB/s."""
     n = len(speeds)
-    return LinkMatrix(
+    return GpuLinkMatrix(
         minors=tuple(range(n)) if minors is None else minors,
         centi_gb_per_s=tuple(tuple(row) for row in speeds),
         kinds=(("",) * n,) * n,

@@ -12,22 +12,22 @@ from placer_models.links import (
     LinkedDeviceClasses,
     allowed_device_sets,
     best_permitted_devices,
-    best_permitted_gpu_link_sum,
-    best_permitted_slowest_pair,
+    best_permitted_pair_minimum,
+    best_permitted_pair_sum,
     count_offered_device_sets,
     counts_by_class,
-    device_classes_by_links,
     is_set_in_partition_table,
-    most_disjoint_sets,
+    linked_classes_of_devices,
+    max_disjoint_fast_set_count,
     partitions_matter_for,
 )
-from placer_models.policy import DeviceScope
+from placer_models.policy import SameTypeDevicesScope
 
 seeds = st.integers(0, 2**32 - 1)
 SCOPES = {
-    DeviceScope.PCIE: "pcie_switch",
-    DeviceScope.NUMA_NODE: "numa_node",
-    DeviceScope.PACKAGE: "package",
+    SameTypeDevicesScope.PCIE: "pcie_switch",
+    SameTypeDevicesScope.NUMA_NODE: "numa_node",
+    SameTypeDevicesScope.PACKAGE: "package",
 }
 
 
@@ -42,11 +42,11 @@ def random_table(seed: int, world: Gpus) -> PartitionTable:
 
 
 def board(world: Gpus, table: PartitionTable, *, honored: bool) -> LinkedDeviceClasses:
-    return device_classes_by_links(world.devices, world.links, table, honored=honored)
+    return linked_classes_of_devices(world.devices, world.links, table, honored=honored)
 
 
-def is_within(world: Gpus, chosen: frozenset[int], scope: DeviceScope) -> bool:
-    if scope is DeviceScope.NODE or len(chosen) < 2:
+def is_within(world: Gpus, chosen: frozenset[int], scope: SameTypeDevicesScope) -> bool:
+    if scope is SameTypeDevicesScope.NODE or len(chosen) < 2:
         return True
     places = {getattr(d, SCOPES[scope]) for d in world.devices if d.minor in chosen}
     return len(places) == 1 and None not in places
@@ -70,9 +70,9 @@ def test_counts_say_whether_a_set_is_a_partition(seed: int) -> None:
         assert partitions_matter_for(found, size) or all(some)
 
 
-@given(seeds, st.booleans(), st.sampled_from(DeviceScope))
+@given(seeds, st.booleans(), st.sampled_from(SameTypeDevicesScope))
 def test_what_is_offered_is_what_a_pod_may_have(
-    seed: int, honored: bool, scope: DeviceScope
+    seed: int, honored: bool, scope: SameTypeDevicesScope
 ) -> None:
     """
     All sets of free GPUs within the scope, partitions only where they are honored; and
@@ -99,8 +99,8 @@ def test_what_is_offered_is_what_a_pod_may_have(
         )
         every = allowed(size, world.minors)
         least = max(map(world.pair_minimum, every), default=None)
-        assert best_permitted_slowest_pair(found, size, scope) == least
-        assert best_permitted_gpu_link_sum(found, size, scope) == max(
+        assert best_permitted_pair_minimum(found, size, scope) == least
+        assert best_permitted_pair_sum(found, size, scope) == max(
             map(world.pair_sum, every), default=None
         )
         best = best_permitted_devices(found, size, counts_by_class(found, free), scope)
@@ -128,4 +128,4 @@ def test_disjoint_partitions_are_counted_as_by_trying_all(seed: int) -> None:
         def most(left: frozenset[int], fast: list[frozenset[int]] = fast) -> int:
             return max((1 + most(left - part) for part in fast if part <= left), default=0)
 
-        assert most_disjoint_sets(found, size, counts_by_class(found, free)) == most(free)
+        assert max_disjoint_fast_set_count(found, size, counts_by_class(found, free)) == most(free)

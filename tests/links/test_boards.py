@@ -8,19 +8,19 @@ import pytest
 from links.boards import Gpus, matrix
 from placer_models.device import Device
 from placer_models.links import (
-    DeviceSet,
+    LinkedDeviceSetCounts,
     best_device_set_among_free,
     best_pair_minimum,
     best_pair_sum,
-    count_device_sets_among_free,
     counts_by_class,
-    device_classes_by_links,
-    device_sets_among_free,
+    linked_classes_of_devices,
     lowest_free_minors,
-    most_disjoint_sets,
+    max_disjoint_fast_set_count,
+    number_of_selectable_device_sets,
     pair_minimum,
     pair_sum,
-    usable_set_device_count,
+    selectable_device_sets,
+    total_devices_in_usable_sets,
 )
 from placer_models.links.heaviest import device_sets_of_largest_pair_sum
 from placer_models.links.merged import classes_merged_by_equal_bandwidth
@@ -64,8 +64,8 @@ def test_sixteen_gpus_behind_one_switch_are_two_classes() -> None:
     assert DGX_2.board.classes == (tuple(range(8)), tuple(range(8, 16)))
     assert DGX_2.board.inner == (15000, 15000)
     assert DGX_2.board.across == ((15000, 15000), (15000, 15000))
-    assert count_device_sets_among_free(DGX_2.board, 8, (8, 8)) == 9
-    assert len(device_sets_among_free(DGX_2.board, 8, (8, 8))) == 9
+    assert number_of_selectable_device_sets(DGX_2.board, 8, (8, 8)) == 9
+    assert len(selectable_device_sets(DGX_2.board, 8, (8, 8))) == 9
 
 
 def test_twenty_four_partitions_are_four_classes() -> None:
@@ -127,7 +127,7 @@ def test_the_slowest_pair_counts_before_the_sum() -> None:
     best = best_device_set_among_free(chain.board, 3, chain.board.sizes)
 
     assert chain.board.classes == ((0,), (1, 2), (3, 4, 5))
-    assert best == DeviceSet((0, 0, 3), pair_minimum=20, pair_sum=60)
+    assert best == LinkedDeviceSetCounts((0, 0, 3), pair_minimum=20, pair_sum=60)
     assert best_pair_sum(chain.board, 3) == 110
 
 
@@ -156,8 +156,8 @@ def test_a_gpu_that_fits_a_set_may_still_be_left_out() -> None:
     board = world(links(9, 10, {50: inside + bridge}), [0] * 9).board
 
     assert len(board.classes) == 9
-    assert most_disjoint_sets(board, 4, board.sizes) == 2
-    assert most_disjoint_sets(board, 4, counts_by_class(board, (0, 1, 4, 5, 8))) == 1
+    assert max_disjoint_fast_set_count(board, 4, board.sizes) == 2
+    assert max_disjoint_fast_set_count(board, 4, counts_by_class(board, (0, 1, 4, 5, 8))) == 1
 
 
 def test_a_pod_stays_on_one_numa_node_where_links_allow_it() -> None:
@@ -174,9 +174,9 @@ def test_what_is_usable_counts_each_size_by_itself() -> None:
     """
     Eight GPUs in bridged pairs: 8 singles, 4 pairs, and any 4 or 8, as nothing is faster.
     """
-    assert usable_set_device_count(BRIDGED.board, (2, 2, 2, 2)) == 8 + 8 + 8 + 8
-    assert usable_set_device_count(BRIDGED.board, (1, 1, 1, 1)) == 4 + 0 + 4 + 0
-    assert usable_set_device_count(BRIDGED.board, (2, 2, 0, 0)) == 4 + 4 + 4 + 0
+    assert total_devices_in_usable_sets(BRIDGED.board, (2, 2, 2, 2)) == 8 + 8 + 8 + 8
+    assert total_devices_in_usable_sets(BRIDGED.board, (1, 1, 1, 1)) == 4 + 0 + 4 + 0
+    assert total_devices_in_usable_sets(BRIDGED.board, (2, 2, 0, 0)) == 4 + 4 + 4 + 0
 
 
 def test_a_rack_of_72_gpus_is_counted_and_not_listed() -> None:
@@ -188,7 +188,7 @@ def test_a_rack_of_72_gpus_is_counted_and_not_listed() -> None:
 
     assert best is not None
     assert best.counts == (4,) * 9 + (0,) * 9
-    assert usable_set_device_count(rack.board, rack.board.sizes) == 4 * 72
+    assert total_devices_in_usable_sets(rack.board, rack.board.sizes) == 4 * 72
 
 
 @pytest.mark.parametrize(
@@ -208,8 +208,10 @@ def test_devices_that_differ_in_anything_are_not_equivalent(other: Device) -> No
     """
     links = matrix([[0, 100], [100, 0]])
 
-    assert device_classes_by_links((Device("gpu", 0), Device("gpu", 1)), links).classes == ((0, 1),)
-    assert device_classes_by_links((Device("gpu", 0), other), links).classes == ((0,), (1,))
+    assert linked_classes_of_devices((Device("gpu", 0), Device("gpu", 1)), links).classes == (
+        (0, 1),
+    )
+    assert linked_classes_of_devices((Device("gpu", 0), other), links).classes == ((0,), (1,))
 
 
 def test_a_machine_without_known_links_counts_every_pair_as_nothing() -> None:
@@ -217,8 +219,8 @@ def test_a_machine_without_known_links_counts_every_pair_as_nothing() -> None:
     No matrix, or a GPU that the matrix does not know: 0 GB/s, and no accident.
     """
     devices = (Device("gpu", 0), Device("gpu", 1), Device("gpu", 7))
-    unknown = device_classes_by_links(devices, None)
-    partly = device_classes_by_links(devices, matrix([[0, 100], [100, 0]]))
+    unknown = linked_classes_of_devices(devices, None)
+    partly = linked_classes_of_devices(devices, matrix([[0, 100], [100, 0]]))
 
     assert unknown.classes == ((0, 1, 7),)
     assert best_pair_minimum(unknown, 2) == 0
@@ -233,7 +235,7 @@ def test_links_are_between_gpus_alone() -> None:
     """
     nics = (Device("rdma", 0), Device("rdma", 1))
 
-    assert best_pair_sum(device_classes_by_links(nics, matrix([[0, 100], [100, 0]])), 2) == 0
+    assert best_pair_sum(linked_classes_of_devices(nics, matrix([[0, 100], [100, 0]])), 2) == 0
 
 
 def test_a_shared_egress_is_told_and_not_counted() -> None:
@@ -243,7 +245,7 @@ def test_a_shared_egress_is_told_and_not_counted() -> None:
     gpus = tuple(Device("gpu", i) for i in range(4))
     own = matrix(blocks(4, 4, 30000, 0))
 
-    assert device_classes_by_links(gpus, own) == device_classes_by_links(
+    assert linked_classes_of_devices(gpus, own) == linked_classes_of_devices(
         gpus, replace(own, shared_egress=True)
     )
 
@@ -252,28 +254,30 @@ def test_an_empty_board_has_no_sets_but_the_empty_one() -> None:
     """
     A node whose GPUs are all dead has a board, and nothing fits it.
     """
-    board = device_classes_by_links((), None)
+    board = linked_classes_of_devices((), None)
 
     assert board.sizes == ()
     assert best_pair_minimum(board, 1) is None
     assert best_device_set_among_free(board, 1, ()) is None
-    assert device_sets_among_free(board, 0, ())[0].counts == ()
-    assert usable_set_device_count(board, ()) == 0
+    assert selectable_device_sets(board, 0, ())[0].counts == ()
+    assert total_devices_in_usable_sets(board, ()) == 0
 
 
 def test_no_set_has_a_negative_size() -> None:
     """
     Asked for fewer than no devices, there is no selection.
     """
-    assert device_sets_among_free(DGX_2.board, -1, (8, 8)) == ()
-    assert count_device_sets_among_free(DGX_2.board, -1, (8, 8)) == 0
+    assert selectable_device_sets(DGX_2.board, -1, (8, 8)) == ()
+    assert number_of_selectable_device_sets(DGX_2.board, -1, (8, 8)) == 0
 
 
 def test_the_order_of_devices_does_not_matter() -> None:
     """
     Devices listed backwards make the same board.
     """
-    assert device_classes_by_links(tuple(reversed(BRIDGED.devices)), BRIDGED.links) == BRIDGED.board
+    assert (
+        linked_classes_of_devices(tuple(reversed(BRIDGED.devices)), BRIDGED.links) == BRIDGED.board
+    )
 
 
 def test_a_device_that_is_not_on_the_board_is_named() -> None:

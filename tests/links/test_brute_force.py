@@ -8,14 +8,14 @@ from placer_models.links import (
     best_device_set_among_free,
     best_pair_minimum,
     best_pair_sum,
-    count_device_sets_among_free,
     counts_by_class,
-    device_sets_among_free,
     lowest_free_minors,
-    most_disjoint_sets,
+    max_disjoint_fast_set_count,
+    number_of_selectable_device_sets,
     pair_minimum,
     pair_sum,
-    usable_set_device_count,
+    selectable_device_sets,
+    total_devices_in_usable_sets,
 )
 from placer_models.links.heaviest import device_sets_of_largest_pair_sum
 from placer_models.links.merged import classes_merged_by_equal_bandwidth
@@ -75,9 +75,9 @@ def test_selections_are_all_the_sets_there_are_best_first(seed: int) -> None:
     free = random_free(seed, world)
 
     for size in range(len(free) + 2):
-        found = device_sets_among_free(world.board, size, counts_by_class(world.board, free))
+        found = selectable_device_sets(world.board, size, counts_by_class(world.board, free))
         sets = {counts_by_class(world.board, chosen): chosen for chosen in world.sets(size, free)}
-        assert len(found) == count_device_sets_among_free(
+        assert len(found) == number_of_selectable_device_sets(
             world.board, size, counts_by_class(world.board, free)
         )
         assert {s.counts for s in found} == sets.keys()
@@ -144,5 +144,5 @@ def test_usable_points_are_the_most_disjoint_fast_sets(seed: int) -> None:
     counts = counts_by_class(world.board, free)
 
     for size in SIZES:
-        assert most_disjoint_sets(world.board, size, counts) == world.disjoint(size, free)
-    assert usable_set_device_count(world.board, counts) == world.usable(free)
+        assert max_disjoint_fast_set_count(world.board, size, counts) == world.disjoint(size, free)
+    assert total_devices_in_usable_sets(world.board, counts) == world.usable(free)

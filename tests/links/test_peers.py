@@ -11,11 +11,11 @@ import pytest
 
 from links.boards import Gpus, gpus, rows
 from placer_models.links import (
-    DeviceSet,
+    LinkedDeviceSetCounts,
     best_device_set_among_free,
     counts_by_class,
-    device_sets_among_free,
     lowest_free_minors,
+    selectable_device_sets,
 )
 
 Sets = list[frozenset[int]]
@@ -32,14 +32,14 @@ def choose(
         return frozenset()
     counts = counts_by_class(world.board, free)
     least = counts_by_class(world.board, required)
-    best: DeviceSet | None = best_device_set_among_free(world.board, size, counts)
+    best: LinkedDeviceSetCounts | None = best_device_set_among_free(world.board, size, counts)
     if required:
         # Required GPUs are no word of ours: of all selections that have room for them,
         # the best by links, then the one on the fewest NUMA nodes and switches.
         best = max(
             (
                 s
-                for s in device_sets_among_free(world.board, size, counts)
+                for s in selectable_device_sets(world.board, size, counts)
                 if all(have >= need for have, need in zip(s.counts, least, strict=True))
             ),
             key=lambda s: (s.pair_minimum, s.pair_sum, *_nearness(world, s)),
@@ -50,7 +50,7 @@ def choose(
     return required | frozenset(lowest_free_minors(world.board, rest, free - required))
 
 
-def _nearness(world: Gpus, selection: DeviceSet) -> tuple[int, int]:
+def _nearness(world: Gpus, selection: LinkedDeviceSetCounts) -> tuple[int, int]:
     chosen = lowest_free_minors(world.board, selection.counts, world.minors)
     return -world.places(chosen, "numa_node"), -world.places(chosen, "pcie_switch")
 

@@ -8,13 +8,13 @@ import pytest
 from placer.load import load_machine_file
 from placer_models.cluster import Machine
 from placer_models.cpuset import parse_cpu_list
-from placer_models.device import GPU, LinkMatrix
+from placer_models.device import GPU, GpuLinkMatrix
 from placer_models.machines.catalogue import (
     UnknownMachineError,
     catalogue_machine_names,
     load_machine,
 )
-from placer_models.policy import CoreKind
+from placer_models.policy import HybridCoreKind
 
 
 class Facts(NamedTuple):
@@ -109,7 +109,7 @@ def facts(machine: Machine) -> Facts:
     )
 
 
-def links_of(name: str) -> LinkMatrix:
+def links_of(name: str) -> GpuLinkMatrix:
     """Return the links of a machine that has some."""
     links = load_machine(name).gpu_links
     assert links is not None
@@ -314,9 +314,9 @@ def test_fast_and_small_cores_are_told_apart() -> None:
     """
     laptop, spark = (load_machine(n).topology for n in ("core-i7-1270p", "dgx-spark"))
 
-    small = [cpu.id for cpu in laptop.cpus if cpu.kind is CoreKind.EFFICIENCY]
+    small = [cpu.id for cpu in laptop.cpus if cpu.kind is HybridCoreKind.EFFICIENCY]
     assert small == list(range(8, 16))
-    assert sum(cpu.kind is CoreKind.PERFORMANCE for cpu in spark.cpus) == 10
+    assert sum(cpu.kind is HybridCoreKind.PERFORMANCE for cpu in spark.cpus) == 10
 
 
 def test_a_numa_node_may_span_two_packages() -> None:

@@ -7,9 +7,9 @@ import yaml
 
 from placer_models.cluster import Machine
 from placer_models.cpuset import format_cpu_list
-from placer_models.instance.machine_parts import MachineFileError
-from placer_models.instance.machine_schema import MachineFile, to_machine
-from placer_models.policy import CoreKind
+from placer_models.instance.machine_parts import InconsistentMachineError
+from placer_models.instance.machine_schema import MachineFile, machine_of_file
+from placer_models.policy import HybridCoreKind
 from placer_models.topology import Hugepages
 
 SMALL = """
@@ -22,7 +22,7 @@ numaNodes:
 
 def read(text: str) -> Machine:
     """Read a machine from YAML."""
-    return to_machine(MachineFile.model_validate_json(json.dumps(yaml.safe_load(text))))
+    return machine_of_file(MachineFile.model_validate_json(json.dumps(yaml.safe_load(text))))
 
 
 def cores(machine: Machine) -> list[str]:
@@ -124,7 +124,7 @@ def test_a_cache_may_be_shared_by_cores_of_two_kinds() -> None:
     )
 
     assert cores(machine) == ["0-1", "2-3", "4", "5"]
-    assert machine.topology.cpu[4].kind is CoreKind.EFFICIENCY
+    assert machine.topology.cpu[4].kind is HybridCoreKind.EFFICIENCY
     assert caches(machine) == {0: "0-5"}
 
 
@@ -348,7 +348,7 @@ def test_a_file_that_contradicts_itself_is_refused(more: str, words: str) -> Non
     """
     The message begins with the field at fault and says what is wrong there.
     """
-    with pytest.raises(MachineFileError) as refused:
+    with pytest.raises(InconsistentMachineError) as refused:
         read(SMALL + more)
 
     assert words in str(refused.value)

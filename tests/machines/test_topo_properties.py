@@ -10,7 +10,7 @@ from machines.test_other_topo import AMD_SMI, ROCM, SLURM
 from machines.topo_texts import FOUR, topo
 from placer_models.cluster import Machine
 from placer_models.machines.nvidia_topo import GpuTopologyError, machine_from_topo_text
-from placer_models.machines.other_topo import read_amd
+from placer_models.machines.other_topo import read_amd_topology_output
 
 FAST = {"NV1": 25.0, "NV2": 50.0, "NV4": 100.0, "NV12": 300.0, "NV18": 450.0}
 SLOW = {"PIX": 14.0, "PXB": 13.0, "PHB": 12.0, "NODE": 11.0, "SYS": 10.0}
@@ -101,4 +101,4 @@ def test_rows_in_any_order_are_the_same_machine() -> None:
     assert machine_from_topo_text("\n".join([header, *reversed(rows)])) == machine_from_topo_text(
         FOUR
     )
-    assert read_amd(FOUR.splitlines()) is None
+    assert read_amd_topology_output(FOUR.splitlines()) is None

@@ -13,10 +13,10 @@ from typing import IO
 from node import tenant
 from node.node_documents import a_document, a_node, a_pod
 from placer.node.agent.agent import Agent
-from placer.node.agent.inbox import InboxFolder
+from placer.node.agent.inbox import AgentDocumentFolderReader
 from placer.node.cgroup_files import KernelCgroupFilesystem
-from placer.node.cgroups import CPU, CPUSET, Cgroups
-from placer.node.host import HostMachine
+from placer.node.cgroups import CPU, CPUSET, CgroupReader
+from placer.node.host import HostFactsForApply
 from placer.node.state import AppliedStateFolder
 from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet, format_cpu_list
@@ -56,7 +56,7 @@ class BesideATenant:
         self.files = files
         self.top = f"placer-test-{os.getpid()}"
         kubepods = f"{self.top}/kubepods"
-        self.cgroups = Cgroups(files, container_roots=(kubepods, f"{kubepods}.slice"))
+        self.cgroups = CgroupReader(files, container_roots=(kubepods, f"{kubepods}.slice"))
         self.db = f"{kubepods}/pod{tenant.DB}/c-db"
         self.container = f"{kubepods}/burstable/pod{TENANT_POD}/c"
         self.users = f"{self.top}/user.slice/user-1000.slice/user@1000.service"
@@ -74,9 +74,9 @@ class BesideATenant:
         (folder / "state").mkdir(mode=0o700)
         self.agent = Agent(
             self.cgroups,
-            lambda: HostMachine("n0", self.all),
+            lambda: HostFactsForApply("n0", self.all),
             AppliedStateFolder(folder / "state"),
-            InboxFolder(self.documents, "n0"),
+            AgentDocumentFolderReader(self.documents, "n0"),
             root=f"{self.top}/placer",
         )
         self.node: Node = a_node(max(self.all) + 1, 1)

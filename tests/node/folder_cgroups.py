@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 from placer.node.cgroups import CPUS, MEMS, parse_cpuset
-from placer.node.host import HostMachine
+from placer.node.host import HostFactsForApply
 from placer_models.cpuset import format_cpu_list, parse_cpu_list
 
 CONTROLLERS = {
@@ -129,9 +129,9 @@ def stand_in(folder: Path, cpus: str) -> None:
     from placer.node.agent import run
 
     locks.RUN = folder.parent / "run"
-    host = HostMachine("n0", parse_cpu_list(cpus))
-    run.kernel_cgroup_files = lambda: FolderCgroups(folder, cpus)
-    run.read_host = lambda **options: host
+    host = HostFactsForApply("n0", parse_cpu_list(cpus))
+    run.kernel_cgroup_filesystem = lambda: FolderCgroups(folder, cpus)
+    run.read_host_facts = lambda **options: host
 
 
 if __name__ == "__main__":

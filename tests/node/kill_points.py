@@ -12,20 +12,20 @@ from typing import Any
 from node.fake_cgroupfs import FakeV1, FakeV2
 from node.node_documents import GIB, a_document, a_node, a_pod
 from node.systemd_stand_in import written
-from placer.node.apply import apply, carry_out_cgroup_plan, recover_apply
-from placer.node.cgroups import Cgroups
+from placer.node.apply import apply, carry_out_cgroup_plan, recover_interrupted_apply
+from placer.node.cgroups import CgroupReader
 from placer.node.container_lookup import container_cgroup_path
 from placer.node.cpu_order import qos_classes_may_not_share_cpu
 from placer.node.errors import ObserveOnlyError, RefusedByNodeError
-from placer.node.host import HostMachine
+from placer.node.host import HostFactsForApply
 from placer.node.plan import CgroupPlan, cgroup_plan_of
-from placer.node.pools import pools_of
+from placer.node.pools import cpu_pools_of_node
 from placer.node.state import AppliedStateFolder
 from placer.node.systemd_units import SystemdError, SystemdUnitProperty
 from placer.node.targets import desired_container_cgroups
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
 from placer_models.limits import ContainerLimits
-from placer_models.node_placement import NodePlacement, NodePod
+from placer_models.node_placement import NodePlacement, NodePlacementPod
 from placer_models.policy import QosClass
 
 ERRNOS = {
@@ -229,7 +229,7 @@ class Transition:
     before: NodePlacement
     after: NodePlacement
     tree: FakeV1 | FakeV2
-    host: HostMachine
+    host: HostFactsForApply
 
     @cached_property
     def _pickled(self) -> bytes:
@@ -260,7 +260,7 @@ class Transition:
             for document in (self.before, self.after)
         )
         kept = {cgroup for cgroup, *_ in after}
-        shared = pools_of(self.after).shared
+        shared = cpu_pools_of_node(self.after).shared
         gone = [(c, key, QosClass.LS, shared) for c, key, *_ in before if c not in kept]
         return [*before, *after, *gone]
 
@@ -294,9 +294,9 @@ class Transition:
 
         files = KilledFiles(tree, clock, look, fail)
         units = KilledUnits(tree, files, clock) if isinstance(tree, FakeV2) else None
-        cgroups = Cgroups(files, units)
+        cgroups = CgroupReader(files, units)
         try:
-            recover_apply(cgroups, state)
+            recover_interrupted_apply(cgroups, state)
             if not only_recover and state.applied() != self.after:
                 carry_out_cgroup_plan(self.after, self.plan, cgroups, state)
         except Killed:
@@ -310,7 +310,7 @@ class Transition:
         assert path.startswith(allowed), f"{path} is not ours"
         if not path.endswith((".cpus", ".mems", ".subtree_control")):
             return  # no set has changed
-        cgroups = Cgroups(tree)
+        cgroups = CgroupReader(tree)
         has: dict[str, CpuSet] = {}
         for cgroup, *_ in self.homes:
             if cgroups.exists(cgroup) and cgroups.has_processes(cgroup):
@@ -331,15 +331,15 @@ class Transition:
                 assert legal, f"{one} and {other} are both on {format_cpu_list(both)}"
 
 
-def whole(tree: FakeV1 | FakeV2) -> Cgroups:
+def whole(tree: FakeV1 | FakeV2) -> CgroupReader:
     """The cgroups of a tree, for a process that never ends, with systemd."""
     if isinstance(tree, FakeV1):
-        return Cgroups(tree)
+        return CgroupReader(tree)
     files = KilledFiles(tree, Clock(), lambda _: None)
-    return Cgroups(tree, KilledUnits(tree, files, Clock()))
+    return CgroupReader(tree, KilledUnits(tree, files, Clock()))
 
 
-def cgroups_of(one: NodePod, container: str, *, systemd: bool) -> tuple[str, ...]:
+def cgroups_of(one: NodePlacementPod, container: str, *, systemd: bool) -> tuple[str, ...]:
     """Where a container of these tests is."""
     if one.uid:
         return (_kubelets(one.uid, systemd=systemd),)
@@ -352,7 +352,7 @@ def _kubelets(uid: str, *, systemd: bool) -> str:
 
 def texts(tree: FakeV1 | FakeV2) -> dict[str, str]:
     """Return what all files of all cgroups say, but who is in."""
-    cgroups, found = Cgroups(tree), {}
+    cgroups, found = CgroupReader(tree), {}
     roots = ("cpuset", "cpu", "memory", "pids") if tree.version == 1 else ("",)
     names = ("cpuset.cpus", "cpuset.mems", "cgroup.subtree_control", "cpu.max", "cpu.weight")
     names += ("cpu.shares", "cpu.cfs_quota_us", "memory.max", "memory.limit_in_bytes", "pids.max")
@@ -388,7 +388,7 @@ def a_transition(seed: int, version: int, *, systemd: bool) -> Transition | None
         _kubelet_makes(cgroups, cgroup)
         if systemd:
             cgroups.files.write(f"{cgroup}/cpu.max", "150000 100000")
-    host = HostMachine("n0", parse_cpu_list("0-7"), systemd)
+    host = HostFactsForApply("n0", parse_cpu_list("0-7"), systemd)
     state = KilledState()
     apply(before, cgroups, host, state)
     for target in desired_container_cgroups(before):
@@ -445,7 +445,7 @@ def _document(
     return a_document(*pods, generation=generation, node=node)
 
 
-def _kubelet_makes(cgroups: Cgroups, path: str) -> None:
+def _kubelet_makes(cgroups: CgroupReader, path: str) -> None:
     above = ""
     for part in path.split("/"):
         if above and cgroups.version == 2:
@@ -481,8 +481,8 @@ def sweep(transition: Transition) -> int:
     points, new = state.clock.now, texts(clean)
     for target in desired_container_cgroups(transition.after):
         for cgroup in cgroups_of(target.one, target.container, systemd=transition.host.systemd):
-            if Cgroups(clean).exists(cgroup):
-                assert Cgroups(clean).effective(cgroup, "cpuset.cpus") == target.cpus
+            if CgroupReader(clean).exists(cgroup):
+                assert CgroupReader(clean).effective(cgroup, "cpuset.cpus") == target.cpus
     for point in range(1, points + 1):
         tree, state = transition.fresh(), _state_of(transition.before)
         transition.run(tree, state, point, look_from=len(seen))

@@ -6,7 +6,7 @@ from dataclasses import replace
 from placer_models.cluster import Machine, Node
 from placer_models.cpuset import parse_cpu_list
 from placer_models.limits import NO_LIMITS, ContainerLimits
-from placer_models.node_placement import NodePlacement, NodePod
+from placer_models.node_placement import NodePlacement, NodePlacementPod
 from placer_models.placement import ContainerPlacement, DeviceGrant, PodPlacement
 from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
@@ -50,7 +50,7 @@ def a_pod(
     container_ids: Mapping[str, str] | None = None,
     parts: Sequence[tuple[str, str]] = (),
     pages: Mapping[int, int] | None = None,
-) -> NodePod:
+) -> NodePlacementPod:
     """A pod of one container, or of the parts: (container, its CPUs).
 
     Args:
@@ -80,7 +80,7 @@ def a_pod(
         sets = [(part, parse_cpu_list(text)) for part, text in parts]
         containers = [Container(part, Resources(1000 * len(own))) for part, own in sets]
         placed = [ContainerPlacement(part, own) for part, own in sets]
-    return NodePod(
+    return NodePlacementPod(
         Pod(
             name,
             "default",
@@ -93,7 +93,7 @@ def a_pod(
     )
 
 
-def holding(pod: NodePod, **minors: tuple[int, ...]) -> NodePod:
+def holding(pod: NodePlacementPod, **minors: tuple[int, ...]) -> NodePlacementPod:
     """The pod with devices: minors by type."""
     grants = tuple(
         DeviceGrant(kind, minor) for kind, held in sorted(minors.items()) for minor in held
@@ -110,6 +110,8 @@ def holding(pod: NodePod, **minors: tuple[int, ...]) -> NodePod:
     )
 
 
-def a_document(*pods: NodePod, generation: int = 1, node: Node | None = None) -> NodePlacement:
+def a_document(
+    *pods: NodePlacementPod, generation: int = 1, node: Node | None = None
+) -> NodePlacement:
     """The document of a node with these pods."""
     return NodePlacement(node or a_node(), pods, generation)

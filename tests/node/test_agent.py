@@ -9,11 +9,11 @@ import pytest
 
 from node.fake_cgroupfs import FakeV1, FakeV2
 from node.node_documents import a_document, a_node, a_pod
-from placer.node.agent.agent import REPAIRS_A_MINUTE, Agent, OnDrift
-from placer.node.agent.inbox import MAX_DOCUMENT_BYTES, InboxFolder
+from placer.node.agent.agent import REPAIRS_A_MINUTE, Agent, DriftResponse
+from placer.node.agent.inbox import MAX_DOCUMENT_BYTES, AgentDocumentFolderReader
 from placer.node.agent.metrics import AgentMetrics
-from placer.node.cgroups import Cgroups
-from placer.node.host import HostMachine
+from placer.node.cgroups import CgroupReader
+from placer.node.host import HostFactsForApply
 from placer.node.operations import perform_cgroup_operation
 from placer.node.plan import cgroup_plan_of
 from placer.node.state import AppliedStateFolder
@@ -33,11 +33,11 @@ class Node:
 
     def __init__(self, version: int, folder: Path) -> None:
         self.kernel = FakeV1() if version == 1 else FakeV2()
-        self.cgroups = Cgroups(self.kernel)
+        self.cgroups = CgroupReader(self.kernel)
         self.folder = folder
         self.documents = folder / "documents"
         self.documents.mkdir(mode=0o700)
-        self.host = HostMachine("n0", parse_cpu_list("0-7"))
+        self.host = HostFactsForApply("n0", parse_cpu_list("0-7"))
         self.now_s = 0.0
 
     def agent(self, **options: object) -> Agent:
@@ -45,7 +45,7 @@ class Node:
             self.cgroups,
             lambda: self.host,
             AppliedStateFolder(self.folder / "state"),
-            InboxFolder(self.documents, "n0"),
+            AgentDocumentFolderReader(self.documents, "n0"),
             clock=lambda: self.now_s,
             **options,
         )
@@ -265,7 +265,7 @@ def test_an_overwritten_cpuset_is_repaired(node):
 
 def test_drift_is_only_reported_where_that_is_the_policy(node):
     node.send(THREE)
-    agent = node.agent(on_drift=OnDrift.REPORT)
+    agent = node.agent(on_drift=DriftResponse.REPORT)
     node.overwrite("c", "0-7")
 
     agent.look()
@@ -487,13 +487,13 @@ class TestInbox:
     """Which files are documents, and which are refused."""
 
     @pytest.fixture
-    def inbox(self, tmp_path: Path) -> InboxFolder:
+    def inbox(self, tmp_path: Path) -> AgentDocumentFolderReader:
         """An empty folder of ours."""
         folder = tmp_path / "documents"
         folder.mkdir(mode=0o700)
-        return InboxFolder(folder, "n0")
+        return AgentDocumentFolderReader(folder, "n0")
 
-    def put(self, inbox: InboxFolder, name: str, document: NodePlacement) -> Path:
+    def put(self, inbox: AgentDocumentFolderReader, name: str, document: NodePlacement) -> Path:
         path = inbox.folder / name
         path.with_name(f".{name}").write_text(json.dumps(node_placement_document_to_dict(document)))
         return path.with_name(f".{name}").replace(path)

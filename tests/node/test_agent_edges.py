@@ -21,7 +21,7 @@ from placer.node.agent import serve
 from placer.node.agent import watch as watch_module
 from placer.node.agent.run import notify_systemd, watchdog_ping_interval_s
 from placer.node.agent.serve import AgentMetricsServer, check_local_address
-from placer.node.agent.watch import ANYTHING, CgroupWatch, WaitInterrupter
+from placer.node.agent.watch import ANYTHING, AgentWaitInterrupter, CgroupWatch
 from placer.node.errors import RefusedByNodeError
 
 NOBODY = 65534
@@ -418,7 +418,7 @@ class TestWatch:
     @pytest.fixture
     def watch(self, folders: tuple[Path, Path]) -> Iterator[CgroupWatch]:
         """A watch of them."""
-        alarm = WaitInterrupter()
+        alarm = AgentWaitInterrupter()
         found = CgroupWatch([folders[0]], folders[1], alarm)
         yield found
         found.close()
@@ -478,7 +478,7 @@ class TestWatch:
             Path("n" * 200).mkdir()
             os.chdir("n" * 200)
         assert "a/" + "n" * 200 in self.told(watch, cgroups)
-        alarm = WaitInterrupter()
+        alarm = AgentWaitInterrupter()
         later = CgroupWatch([cgroups], documents, alarm)
 
         for one in (watch, later):
@@ -552,7 +552,7 @@ class TestWatch:
             watch_module.ctypes.set_errno(28)
             return -1
 
-        alarm = WaitInterrupter()
+        alarm = AgentWaitInterrupter()
         monkeypatch.setattr(watch_module, "_LIBC", type("Libc", (), {"inotify_init1": none_left})())
         watch = CgroupWatch([folders[0]], folders[1], alarm)
 

@@ -21,16 +21,16 @@ from node.node_documents import a_document, a_node, a_pod
 from node.test_agent_edges import UnixConnection, asked
 from node.test_real_v1 import v1_files
 from placer.node.agent import run as run_module
-from placer.node.agent.agent import OnDrift
+from placer.node.agent.agent import DriftResponse
 from placer.node.agent.run import AgentOptions, run_agent
 from placer.node.cgroup_files import CgroupFilesystem
-from placer.node.cgroups import CPU, CPUS, CPUSET, MEMORY, PIDS, Cgroups
+from placer.node.cgroups import CPU, CPUS, CPUSET, MEMORY, PIDS, CgroupReader
 from placer.node.errors import RefusedByNodeError
 from placer.node.state import OBSERVE_ONLY, AppliedStateFolder
-from placer_cli.exits import Exit
+from placer_cli.exits import ExitCode
 from placer_models.cpuset import format_cpu_list
 from placer_models.instance.node_file import node_placement_document_to_dict
-from placer_models.node_placement import NodePlacement, NodePod
+from placer_models.node_placement import NodePlacement, NodePlacementPod
 from placer_models.policy import QosClass
 
 CHANGES = run_module.CgroupWatch.changes
@@ -78,7 +78,7 @@ class Host:
 
     def __init__(self) -> None:
         self.files: CgroupFilesystem = v1_files()
-        cpus = Cgroups(self.files).effective("", CPUS)
+        cpus = CgroupReader(self.files).effective("", CPUS)
         self.document = a_document(*pods("1"), node=a_node(max(cpus) + 1, 1))
         self.root = f"placer-agent-{os.getpid()}"
 
@@ -95,7 +95,7 @@ class Host:
                 self.files.remove_directory(path)
 
 
-def pods(own: str) -> tuple[NodePod, ...]:
+def pods(own: str) -> tuple[NodePlacementPod, ...]:
     """One that owns CPUs; as long as it owns CPU 1, there is one that shares the others."""
     return (a_pod("a", QosClass.LSE, own), *([a_pod("c")] if own == "1" else []))
 
@@ -105,7 +105,7 @@ class World:
 
     def __init__(self, kernel: Kernel, folder: Path) -> None:
         self.kernel = kernel
-        self.cgroups = Cgroups(kernel.files)
+        self.cgroups = CgroupReader(kernel.files)
         self.folder = folder
         (folder / "documents").mkdir(mode=0o700)
         self.socket = folder / "agent.sock"
@@ -203,7 +203,7 @@ def a_life(world: World) -> None:
     until(lambda: "placer_agent_generation 1.0" in world.asked("/metrics")[1], True)
     world.overwrite("0")
     until(world.cpus, "1")
-    assert world.end(signal.SIGTERM) == Exit.DONE
+    assert world.end(signal.SIGTERM) == ExitCode.DONE
     world.hear("STOPPING=1")
     assert not world.socket.exists()
 
@@ -234,7 +234,7 @@ def test_a_life_of_an_agent_on_this_kernel(host: World) -> None:
     host.send("1", 1)
     until(lambda: "documents_refused_total 1.0" in host.asked("/metrics")[1], True)
     assert host.cpus() == "0"
-    assert host.end(signal.SIGINT) == Exit.DONE
+    assert host.end(signal.SIGINT) == ExitCode.DONE
 
 
 @contextlib.contextmanager
@@ -267,7 +267,7 @@ def meanwhile(what: Callable[[], object]) -> Iterator[None]:
 @pytest.fixture
 def here(folder: World, monkeypatch: pytest.MonkeyPatch) -> World:
     """A node in a folder, whose agent runs in this process."""
-    for name in ("kernel_cgroup_files", "read_host"):
+    for name in ("kernel_cgroup_filesystem", "read_host_facts"):
         monkeypatch.setattr(run_module, name, getattr(run_module, name))
     stand_in(folder.kernel.files.folder, "0-7")
     monkeypatch.setenv("NOTIFY_SOCKET", str(folder.folder / "notify"))
@@ -275,7 +275,7 @@ def here(folder: World, monkeypatch: pytest.MonkeyPatch) -> World:
     return folder
 
 
-def ends(world: World, on_drift: OnDrift = OnDrift.REPAIR) -> tuple[str, ...]:
+def ends(world: World, on_drift: DriftResponse = DriftResponse.REPAIR) -> tuple[str, ...]:
     """Run an agent until it is told to stop; return what it refuses then."""
     folder = world.folder
     return run_agent(
@@ -318,7 +318,7 @@ def test_a_report_is_heard_and_repairs_nothing(here: World) -> None:
         assert here.asked("/readyz")[0] == 503
 
     with meanwhile(happens):
-        assert ends(here, OnDrift.REPORT) == ()
+        assert ends(here, DriftResponse.REPORT) == ()
     assert here.cpus() == "0"
 
 
@@ -360,7 +360,7 @@ def test_an_agent_ends_when_told_to_whatever_its_clients_do(folder: World) -> No
         client.start()
         try:
             assert folder.asked("/healthz") == (200, "ok\n")
-            assert folder.end(signal.SIGTERM) == Exit.DONE
+            assert folder.end(signal.SIGTERM) == ExitCode.DONE
         finally:
             gone.set()
             client.join()
@@ -381,7 +381,7 @@ def test_two_agents_with_one_root_and_two_folders_of_state_are_refused(folder: W
         check=False,
     )
 
-    assert second.returncode == Exit.REFUSED
+    assert second.returncode == ExitCode.REFUSED
     assert b"another Placer works with the cgroups below /placer" in second.stderr
     assert folder.asked("/healthz") == (200, "ok\n")
 

@@ -7,9 +7,9 @@ import pytest
 from node.fake_cgroupfs import FakeV1, FakeV2
 from node.node_documents import GIB, a_document, a_node, a_pod
 from placer.node.apply import apply
-from placer.node.cgroups import Cgroups
-from placer.node.errors import ImpossibleDocumentError, ObserveOnlyError, RefusedByNodeError
-from placer.node.host import HostMachine
+from placer.node.cgroups import CgroupReader
+from placer.node.errors import InapplicableDocumentError, ObserveOnlyError, RefusedByNodeError
+from placer.node.host import HostFactsForApply
 from placer.node.plan import cgroup_plan_of
 from placer.node.state import APPLIED, COMMITTED, JOURNAL, OBSERVE_ONLY, AppliedStateFolder
 from placer_models.cpuset import format_cpu_list, parse_cpu_list
@@ -17,28 +17,28 @@ from placer_models.limits import ContainerLimits
 from placer_models.policy import QosClass
 
 LSE, LSR, LS, BE = QosClass.LSE, QosClass.LSR, QosClass.LS, QosClass.BE
-HOST = HostMachine("n0", parse_cpu_list("0-7"))
+HOST = HostFactsForApply("n0", parse_cpu_list("0-7"))
 
 
-def cpus_in(cgroups: Cgroups, pod: str, container: str = "main") -> str:
+def cpus_in(cgroups: CgroupReader, pod: str, container: str = "main") -> str:
     """What the kernel gives to a container of ours."""
     return format_cpu_list(
         cgroups.effective(f"placer/{pod}@default/{container}@{pod}", "cpuset.cpus")
     )
 
 
-def mems_in(cgroups: Cgroups, pod: str) -> str:
+def mems_in(cgroups: CgroupReader, pod: str) -> str:
     """The NUMA nodes of a container of ours."""
     return format_cpu_list(cgroups.effective(f"placer/{pod}@default/main@{pod}", "cpuset.mems"))
 
 
-def says(cgroups: Cgroups, controller: str, pod: str, file: str) -> str:
+def says(cgroups: CgroupReader, controller: str, pod: str, file: str) -> str:
     """What another file of a container of ours says."""
     path = cgroups.path(controller, f"placer/{pod}@default/main@{pod}", file)
     return cgroups.files.read(path)
 
 
-def test_each_class_gets_its_cpus(cgroups: Cgroups, state: AppliedStateFolder) -> None:
+def test_each_class_gets_its_cpus(cgroups: CgroupReader, state: AppliedStateFolder) -> None:
     """
     LSE alone, LSR with BE, LS in what nobody owns, BE in all but what LSE pods own.
     """
@@ -51,7 +51,9 @@ def test_each_class_gets_its_cpus(cgroups: Cgroups, state: AppliedStateFolder) -
     assert [cpus_in(cgroups, pod) for pod in "abcd"] == ["0-1", "2", "3-7", "2-7"]
 
 
-def test_memory_comes_from_where_it_is_placed(cgroups: Cgroups, state: AppliedStateFolder) -> None:
+def test_memory_comes_from_where_it_is_placed(
+    cgroups: CgroupReader, state: AppliedStateFolder
+) -> None:
     """
     A pod with CPUs of its own has its memory where the placement says, a pool pod anywhere (C19).
     """
@@ -62,7 +64,7 @@ def test_memory_comes_from_where_it_is_placed(cgroups: Cgroups, state: AppliedSt
     assert [mems_in(cgroups, pod) for pod in "ac"] == ["1", "0-1"]
 
 
-def test_limits_and_weights_are_written(cgroups: Cgroups, state: AppliedStateFolder) -> None:
+def test_limits_and_weights_are_written(cgroups: CgroupReader, state: AppliedStateFolder) -> None:
     """
     A CPU limit is a quota but for pods with CPUs of their own; requests are weights.
     """
@@ -87,7 +89,9 @@ def test_limits_and_weights_are_written(cgroups: Cgroups, state: AppliedStateFol
     assert says(cgroups, "pids", "a", "pids.max") == "100"
 
 
-def test_limits_that_are_gone_are_taken_away(cgroups: Cgroups, state: AppliedStateFolder) -> None:
+def test_limits_that_are_gone_are_taken_away(
+    cgroups: CgroupReader, state: AppliedStateFolder
+) -> None:
     """
     A cgroup of ours says what the document says, also where it says nothing any more.
     """
@@ -109,12 +113,12 @@ def test_limits_that_are_gone_are_taken_away(cgroups: Cgroups, state: AppliedSta
 
 
 def test_a_root_that_is_a_unit_of_systemd_is_refused(
-    cgroups: Cgroups, state: AppliedStateFolder
+    cgroups: CgroupReader, state: AppliedStateFolder
 ) -> None:
     """
     systemd writes it again; a cgroup below a delegated unit is Placer's to write.
     """
-    host = HostMachine("n0", HOST.present, systemd=True)
+    host = HostFactsForApply("n0", HOST.present, systemd=True)
 
     with pytest.raises(
         RefusedByNodeError, match=r"/placer.slice: placer.slice is a unit .* --root"
@@ -126,18 +130,20 @@ def test_a_root_that_is_a_unit_of_systemd_is_refused(
 
 @pytest.mark.parametrize("root", ["", "/placer", "a//b", "../up", "a/./b", "placer/"])
 def test_a_root_is_a_path_of_plain_names(
-    cgroups: Cgroups, state: AppliedStateFolder, root: str
+    cgroups: CgroupReader, state: AppliedStateFolder, root: str
 ) -> None:
     """
     Anything else is refused before it reaches the kernel.
     """
     with pytest.raises(
-        ImpossibleDocumentError, match="is no path of a cgroup; expected such as placer"
+        InapplicableDocumentError, match="is no path of a cgroup; expected such as placer"
     ):
         apply(a_document(a_pod("a")), cgroups, HOST, state, root=root)
 
 
-def test_what_is_applied_is_not_applied_again(cgroups: Cgroups, state: AppliedStateFolder) -> None:
+def test_what_is_applied_is_not_applied_again(
+    cgroups: CgroupReader, state: AppliedStateFolder
+) -> None:
     """
     The second time there is nothing to do, and nothing is written.
     """
@@ -151,7 +157,9 @@ def test_what_is_applied_is_not_applied_again(cgroups: Cgroups, state: AppliedSt
     assert {file.name: file.stat().st_mtime_ns for file in state.folder.iterdir()} == before
 
 
-def test_pools_follow_when_pods_come_and_go(cgroups: Cgroups, state: AppliedStateFolder) -> None:
+def test_pools_follow_when_pods_come_and_go(
+    cgroups: CgroupReader, state: AppliedStateFolder
+) -> None:
     """
     The shared pool shrinks for a new owner and grows again when it is gone (C7).
     """
@@ -167,7 +175,7 @@ def test_pools_follow_when_pods_come_and_go(cgroups: Cgroups, state: AppliedStat
 
 
 def test_a_pod_that_is_gone_and_still_runs_shares_what_is_shared(
-    cgroups: Cgroups, state: AppliedStateFolder
+    cgroups: CgroupReader, state: AppliedStateFolder
 ) -> None:
     """
     Its CPUs are given away, so it must leave them: its cgroup stays until its processes end.
@@ -181,7 +189,7 @@ def test_a_pod_that_is_gone_and_still_runs_shares_what_is_shared(
 
 
 def test_pods_change_places_over_the_shared_pool(
-    cgroups: Cgroups, state: AppliedStateFolder
+    cgroups: CgroupReader, state: AppliedStateFolder
 ) -> None:
     """
     In a circle of owners one is parked on the shared pool meanwhile.
@@ -196,7 +204,7 @@ def test_pods_change_places_over_the_shared_pool(
 
 
 def test_without_a_shared_cpu_a_circle_is_refused(
-    cgroups: Cgroups, state: AppliedStateFolder
+    cgroups: CgroupReader, state: AppliedStateFolder
 ) -> None:
     """
     It is refused before the first write.
@@ -211,7 +219,9 @@ def test_without_a_shared_cpu_a_circle_is_refused(
     assert not (state.folder / JOURNAL).exists()
 
 
-def test_containers_of_a_pod_have_their_parts(cgroups: Cgroups, state: AppliedStateFolder) -> None:
+def test_containers_of_a_pod_have_their_parts(
+    cgroups: CgroupReader, state: AppliedStateFolder
+) -> None:
     """
     The CPUs of a pod are parted among its containers.
     """
@@ -222,7 +232,7 @@ def test_containers_of_a_pod_have_their_parts(cgroups: Cgroups, state: AppliedSt
     assert [cpus_in(cgroups, "a", part) for part in "xy"] == ["0", "1-2"]
 
 
-def kubelets(cgroups: Cgroups, *paths: str) -> HostMachine:
+def kubelets(cgroups: CgroupReader, *paths: str) -> HostFactsForApply:
     """A host on which the kubelet made cgroups, each with a process."""
     for path in paths:
         parts = path.split("/")
@@ -240,7 +250,7 @@ def kubelets(cgroups: Cgroups, *paths: str) -> HostMachine:
 
 
 def test_containers_of_the_kubelet_are_found_by_the_uid_of_the_pod(
-    cgroups: Cgroups, state: AppliedStateFolder
+    cgroups: CgroupReader, state: AppliedStateFolder
 ) -> None:
     """
     Only their cpusets are written, and nothing above them.
@@ -256,7 +266,7 @@ def test_containers_of_the_kubelet_are_found_by_the_uid_of_the_pod(
 
 
 def test_containers_of_one_pod_are_told_apart_by_their_ids(
-    cgroups: Cgroups, state: AppliedStateFolder
+    cgroups: CgroupReader, state: AppliedStateFolder
 ) -> None:
     """
     Without ids nobody knows whose CPUs are whose: all of them are on the CPUs of the pod.
@@ -277,7 +287,9 @@ def test_containers_of_one_pod_are_told_apart_by_their_ids(
     assert sets == [{0}, {1, 2}]
 
 
-def test_a_container_that_does_not_run_is_told(cgroups: Cgroups, state: AppliedStateFolder) -> None:
+def test_a_container_that_does_not_run_is_told(
+    cgroups: CgroupReader, state: AppliedStateFolder
+) -> None:
     """
     The kubelet's cgroups are not ours to make; the pool shrinks for it all the same.
     """
@@ -289,7 +301,7 @@ def test_a_container_that_does_not_run_is_told(cgroups: Cgroups, state: AppliedS
 
 @pytest.mark.parametrize("unit", ["cri-containerd-c1.scope", "c1"])
 def test_a_cgroup_of_systemd_is_only_observed(
-    cgroups: Cgroups, state: AppliedStateFolder, unit: str
+    cgroups: CgroupReader, state: AppliedStateFolder, unit: str
 ) -> None:
     """
     systemd writes the cgroup of a unit again at each reload: there are no two writers.
@@ -313,12 +325,12 @@ def test_a_cgroup_of_systemd_is_only_observed(
     [("", "the kubelet's static CPU policy"), ("cpu_manager_state is corrupt", "is corrupt")],
 )
 def test_beside_the_kubelets_static_policy_all_is_only_observed(
-    cgroups: Cgroups, state: AppliedStateFolder, fault: str, words: str
+    cgroups: CgroupReader, state: AppliedStateFolder, fault: str, words: str
 ) -> None:
     """
     Who else gives CPUs out is not fought with, nor who may do so for all we can read (C16).
     """
-    host = HostMachine("n0", parse_cpu_list("0-7"), static_policy=True, kubelet_fault=fault)
+    host = HostFactsForApply("n0", parse_cpu_list("0-7"), static_policy=True, kubelet_fault=fault)
 
     plan = apply(a_document(a_pod("a", LSE, "0-3")), cgroups, host, state).plan
 
@@ -337,12 +349,14 @@ def test_a_missing_controller_above_is_named(state: AppliedStateFolder) -> None:
     with pytest.raises(
         RefusedByNodeError, match=r"/ is not ours .* write '\+cpuset' to its cgroup"
     ):
-        apply(a_document(a_pod("a")), Cgroups(files), HOST, state)
+        apply(a_document(a_pod("a")), CgroupReader(files), HOST, state)
 
     assert not files.exists("placer")
 
 
-def test_cpus_that_are_offline_are_refused(cgroups: Cgroups, state: AppliedStateFolder) -> None:
+def test_cpus_that_are_offline_are_refused(
+    cgroups: CgroupReader, state: AppliedStateFolder
+) -> None:
     """
     An owner needs them; a pool goes on without them.
     """
@@ -357,51 +371,55 @@ def test_cpus_that_are_offline_are_refused(cgroups: Cgroups, state: AppliedState
 
 
 def test_a_document_for_another_machine_is_refused(
-    cgroups: Cgroups, state: AppliedStateFolder
+    cgroups: CgroupReader, state: AppliedStateFolder
 ) -> None:
     """
     CPUs that this machine never had say that another one is meant.
     """
-    with pytest.raises(ImpossibleDocumentError, match=r"CPUs 8-15, .* for another machine"):
+    with pytest.raises(InapplicableDocumentError, match=r"CPUs 8-15, .* for another machine"):
         apply(a_document(a_pod("a"), node=a_node(16)), cgroups, HOST, state)
 
 
-def test_overlapping_owners_are_refused(cgroups: Cgroups, state: AppliedStateFolder) -> None:
+def test_overlapping_owners_are_refused(cgroups: CgroupReader, state: AppliedStateFolder) -> None:
     """
     A CPU has one owner; the judge's words say who.
     """
     document = a_document(a_pod("a", LSE, "0-1"), a_pod("b", LSR, "1-2"))
 
-    with pytest.raises(ImpossibleDocumentError, match=r"pod 'b' owns CPUs 1 .* which pod 'a' owns"):
+    with pytest.raises(
+        InapplicableDocumentError, match=r"pod 'b' owns CPUs 1 .* which pod 'a' owns"
+    ):
         apply(document, cgroups, HOST, state)
 
     assert not cgroups.exists("placer")
 
 
-def test_a_pool_without_cpus_is_refused(cgroups: Cgroups, state: AppliedStateFolder) -> None:
+def test_a_pool_without_cpus_is_refused(cgroups: CgroupReader, state: AppliedStateFolder) -> None:
     """
     A pod of a pool needs a CPU.
     """
     document = a_document(a_pod("a", LSE, "0-7"), a_pod("c"))
 
-    with pytest.raises(ImpossibleDocumentError, match="the 1 LS pod of node 'n0' may use is owned"):
+    with pytest.raises(
+        InapplicableDocumentError, match="the 1 LS pod of node 'n0' may use is owned"
+    ):
         apply(document, cgroups, HOST, state)
 
 
-def test_an_older_document_is_refused(cgroups: Cgroups, state: AppliedStateFolder) -> None:
+def test_an_older_document_is_refused(cgroups: CgroupReader, state: AppliedStateFolder) -> None:
     """
     A lower generation is out of date.
     """
     apply(a_document(generation=5), cgroups, HOST, state)
 
     with pytest.raises(
-        ImpossibleDocumentError, match=r"is out of date: its generation is 4, and 5 was applied"
+        InapplicableDocumentError, match=r"is out of date: its generation is 4, and 5 was applied"
     ):
         apply(a_document(a_pod("a"), generation=4), cgroups, HOST, state)
 
 
 def test_other_content_of_the_same_generation_is_refused(
-    cgroups: Cgroups, state: AppliedStateFolder
+    cgroups: CgroupReader, state: AppliedStateFolder
 ) -> None:
     """
     Also by the next process; the same content again is fine.
@@ -411,7 +429,7 @@ def test_other_content_of_the_same_generation_is_refused(
 
     for again in (state, AppliedStateFolder(state.folder)):
         with pytest.raises(
-            ImpossibleDocumentError, match=r"says something else .* generation 5; .* 6"
+            InapplicableDocumentError, match=r"says something else .* generation 5; .* 6"
         ):
             apply(a_document(a_pod("a"), a_pod("b"), generation=5), cgroups, HOST, again)
         assert apply(first, cgroups, HOST, again).plan.operations == ()
@@ -420,13 +438,13 @@ def test_other_content_of_the_same_generation_is_refused(
 
 
 def test_what_was_refused_does_not_take_the_generation(
-    cgroups: Cgroups, state: AppliedStateFolder
+    cgroups: CgroupReader, state: AppliedStateFolder
 ) -> None:
     """
     Only what was applied counts: a mended document may have the number of the one it mends.
     """
     apply(a_document(a_pod("a")), cgroups, HOST, state)
-    with pytest.raises(ImpossibleDocumentError):
+    with pytest.raises(InapplicableDocumentError):
         apply(a_document(a_pod("a", LSE, "0-7"), a_pod("b"), generation=2), cgroups, HOST, state)
 
     apply(a_document(a_pod("a", LSE, "0-6"), a_pod("b"), generation=2), cgroups, HOST, state)
@@ -434,7 +452,7 @@ def test_what_was_refused_does_not_take_the_generation(
     assert cpus_in(cgroups, "a") == "0-6"
 
 
-def test_a_missing_right_is_named(cgroups: Cgroups, state: AppliedStateFolder) -> None:
+def test_a_missing_right_is_named(cgroups: CgroupReader, state: AppliedStateFolder) -> None:
     """
     Who may not write is told where, and nothing has changed.
     """
@@ -446,7 +464,7 @@ def test_a_missing_right_is_named(cgroups: Cgroups, state: AppliedStateFolder) -
     assert not (state.folder / JOURNAL).exists()
 
 
-def test_a_read_only_mount_is_named(cgroups: Cgroups, state: AppliedStateFolder) -> None:
+def test_a_read_only_mount_is_named(cgroups: CgroupReader, state: AppliedStateFolder) -> None:
     """
     So is a file system that was mounted read-only.
     """
@@ -456,7 +474,9 @@ def test_a_read_only_mount_is_named(cgroups: Cgroups, state: AppliedStateFolder)
         apply(a_document(a_pod("a")), cgroups, HOST, state)
 
 
-def test_a_limit_below_what_is_used_is_refused(cgroups: Cgroups, state: AppliedStateFolder) -> None:
+def test_a_limit_below_what_is_used_is_refused(
+    cgroups: CgroupReader, state: AppliedStateFolder
+) -> None:
     """
     The kernel would end processes to keep it.
     """
@@ -479,7 +499,7 @@ def test_a_limit_below_what_is_used_is_refused(cgroups: Cgroups, state: AppliedS
 @pytest.mark.parametrize("name", [JOURNAL, COMMITTED])
 @pytest.mark.parametrize("damage", ["cut", "changed", "rewritten", "empty"])
 def test_a_damaged_journal_stops_everything(
-    cgroups: Cgroups, state: AppliedStateFolder, name: str, damage: str
+    cgroups: CgroupReader, state: AppliedStateFolder, name: str, damage: str
 ) -> None:
     """
     What was being done is not known, so nothing is written until somebody has looked.
@@ -501,7 +521,7 @@ def test_a_damaged_journal_stops_everything(
 
 
 def test_a_full_disk_refuses_before_the_first_write(
-    cgroups: Cgroups, state: AppliedStateFolder, monkeypatch: pytest.MonkeyPatch
+    cgroups: CgroupReader, state: AppliedStateFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """
     Without a journal nothing is changed.
@@ -522,7 +542,7 @@ def test_a_full_disk_refuses_before_the_first_write(
 
 
 def test_who_could_not_take_it_back_only_observes(
-    cgroups: Cgroups, state: AppliedStateFolder
+    cgroups: CgroupReader, state: AppliedStateFolder
 ) -> None:
     """
     An undo that fails is written down, and stops the next run as well.
@@ -551,7 +571,9 @@ def test_who_could_not_take_it_back_only_observes(
     assert cpus_in(cgroups, "a") == "0-2"
 
 
-def test_a_plan_says_from_what_to_what_and_why(cgroups: Cgroups, state: AppliedStateFolder) -> None:
+def test_a_plan_says_from_what_to_what_and_why(
+    cgroups: CgroupReader, state: AppliedStateFolder
+) -> None:
     """
     A plan is data, made without a write.
     """
@@ -571,7 +593,7 @@ def test_cgroups_inside_a_container_move_with_it(state: AppliedStateFolder) -> N
     """
     On version 1 what is inside would hold the container back.
     """
-    cgroups = Cgroups(FakeV1())
+    cgroups = CgroupReader(FakeV1())
     host = kubelets(cgroups, "kubepods/pod1/c1/inside/deeper")
     at = "kubepods/pod1/c1"
     for cgroup in (f"{at}/inside/deeper", f"{at}/inside", at):
@@ -583,7 +605,7 @@ def test_cgroups_inside_a_container_move_with_it(state: AppliedStateFolder) -> N
 
 
 def test_a_container_below_a_cgroup_that_lacks_its_cpus_stops_no_other(
-    cgroups: Cgroups, state: AppliedStateFolder
+    cgroups: CgroupReader, state: AppliedStateFolder
 ) -> None:
     """
     What is above is not ours: it is named, with what it has, and the others are done.
@@ -601,7 +623,7 @@ def test_a_container_below_a_cgroup_that_lacks_its_cpus_stops_no_other(
 
 
 def test_without_a_commit_all_is_taken_back(
-    cgroups: Cgroups, state: AppliedStateFolder, monkeypatch: pytest.MonkeyPatch
+    cgroups: CgroupReader, state: AppliedStateFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """
     A disk that takes the journal and not the commit: a restart would take it back, too.
@@ -622,7 +644,7 @@ def test_without_a_commit_all_is_taken_back(
 
 
 def test_after_the_commit_a_full_disk_takes_nothing_back(
-    cgroups: Cgroups, state: AppliedStateFolder, monkeypatch: pytest.MonkeyPatch
+    cgroups: CgroupReader, state: AppliedStateFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """
     The node does what the document says; the next run writes that down.
@@ -643,7 +665,9 @@ def test_after_the_commit_a_full_disk_takes_nothing_back(
     assert done.plan.operations == ()
 
 
-def test_the_effect_is_proven_not_believed(cgroups: Cgroups, state: AppliedStateFolder) -> None:
+def test_the_effect_is_proven_not_believed(
+    cgroups: CgroupReader, state: AppliedStateFolder
+) -> None:
     """
     A kernel that takes a set and gives another one: the write succeeded, and is taken back.
     """

@@ -3,7 +3,7 @@
 import pytest
 
 from node.node_documents import a_pod
-from placer.node.cgroups import Cgroups
+from placer.node.cgroups import CgroupReader
 from placer.node.container_lookup import ContainerCgroupFinder, LocatedContainer
 from placer.node.container_roots import CONTAINER_ROOTS
 
@@ -46,7 +46,7 @@ ELSEWHERE = [
 ]
 
 
-def make(cgroups: Cgroups, *paths: str, run: bool = True) -> None:
+def make(cgroups: CgroupReader, *paths: str, run: bool = True) -> None:
     """Make cgroups, with a process in each."""
     tree = cgroups.files
     for path in paths:
@@ -62,7 +62,7 @@ def make(cgroups: Cgroups, *paths: str, run: bool = True) -> None:
 
 
 def find(
-    cgroups: Cgroups, pod: object = POD, roots: tuple[str, ...] = CONTAINER_ROOTS
+    cgroups: CgroupReader, pod: object = POD, roots: tuple[str, ...] = CONTAINER_ROOTS
 ) -> LocatedContainer:
     return ContainerCgroupFinder(cgroups, roots).find(pod, "main")
 
@@ -70,7 +70,7 @@ def find(
 @pytest.mark.parametrize("path", KUBELETS)
 @pytest.mark.parametrize("inside", ["", "/container", "/a/b", f"/kubepods/pod{UID}/{ID}"])
 def test_a_kubelets_container_is_found_by_uid_and_by_id(
-    cgroups: Cgroups, path: str, inside: str
+    cgroups: CgroupReader, path: str, inside: str
 ) -> None:
     """
     Wherever a kubelet puts it with either driver, and whatever it made inside.
@@ -85,7 +85,9 @@ def test_a_kubelets_container_is_found_by_uid_and_by_id(
 
 
 @pytest.mark.parametrize("path", OTHERS)
-def test_a_container_of_another_runtime_is_found_by_its_id(cgroups: Cgroups, path: str) -> None:
+def test_a_container_of_another_runtime_is_found_by_its_id(
+    cgroups: CgroupReader, path: str
+) -> None:
     """
     Where docker and podman put theirs, with either driver.
     """
@@ -104,7 +106,9 @@ def test_a_container_of_another_runtime_is_found_by_its_id(cgroups: Cgroups, pat
         ("slurm/uid_1000/job_7", "job_7"),
     ],
 )
-def test_services_and_jobs_are_found_by_their_names(cgroups: Cgroups, path: str, told: str) -> None:
+def test_services_and_jobs_are_found_by_their_names(
+    cgroups: CgroupReader, path: str, told: str
+) -> None:
     """
     Those of systemd, and of Slurm on both versions.
     """
@@ -116,7 +120,7 @@ def test_services_and_jobs_are_found_by_their_names(cgroups: Cgroups, path: str,
 
 
 @pytest.mark.parametrize("path", ELSEWHERE)
-def test_a_cgroup_of_the_right_name_elsewhere_is_nobodys(cgroups: Cgroups, path: str) -> None:
+def test_a_cgroup_of_the_right_name_elsewhere_is_nobodys(cgroups: CgroupReader, path: str) -> None:
     """
     Alone it is not taken, and beside the right one it changes nothing.
     """
@@ -140,7 +144,7 @@ def test_a_cgroup_of_the_right_name_elsewhere_is_nobodys(cgroups: Cgroups, path:
 )
 @pytest.mark.parametrize("step", ["kubepods/burstable/podother", f"kubepods/burstable/pod{UID}"])
 def test_a_step_that_others_may_change_is_not_believed(
-    cgroups: Cgroups, step: str, file: str, user: int, mode: int, says: str
+    cgroups: CgroupReader, step: str, file: str, user: int, mode: int, says: str
 ) -> None:
     """
     The pod behind it is named with the step and its owner; other pods are found as ever.
@@ -157,7 +161,7 @@ def test_a_step_that_others_may_change_is_not_believed(
     assert find(cgroups, other).runs
 
 
-def test_a_container_may_own_its_cgroup(cgroups: Cgroups) -> None:
+def test_a_container_may_own_its_cgroup(cgroups: CgroupReader) -> None:
     """
     What a runtime hands to a container with users of its own is that container's all the same.
     """
@@ -173,7 +177,7 @@ def test_a_container_may_own_its_cgroup(cgroups: Cgroups) -> None:
     )
 
 
-def test_a_root_that_others_may_change_is_not_looked_into(cgroups: Cgroups) -> None:
+def test_a_root_that_others_may_change_is_not_looked_into(cgroups: CgroupReader) -> None:
     """
     Nor a class of the kubelet's: and it is told.
     """
@@ -187,7 +191,7 @@ def test_a_root_that_others_may_change_is_not_looked_into(cgroups: Cgroups) -> N
     assert list(containers.barred) == ["docker", "kubepods/burstable"]
 
 
-def test_two_cgroups_that_could_be_it_are_both_left(cgroups: Cgroups) -> None:
+def test_two_cgroups_that_could_be_it_are_both_left(cgroups: CgroupReader) -> None:
     """
     Unless only one of them has a process: the other one is left over.
     """
@@ -204,7 +208,7 @@ def test_two_cgroups_that_could_be_it_are_both_left(cgroups: Cgroups) -> None:
     assert find(cgroups, BOTH).cgroups == find(cgroups, ALONE).cgroups == ()
 
 
-def test_conmon_is_no_container(cgroups: Cgroups) -> None:
+def test_conmon_is_no_container(cgroups: CgroupReader) -> None:
     """
     CRI-O and podman put it beside the container, under the same id.
     """
@@ -215,7 +219,7 @@ def test_conmon_is_no_container(cgroups: Cgroups) -> None:
     assert len(find(cgroups).cgroups) == 2, "but it is of the pod"
 
 
-def test_roots_are_configured(cgroups: Cgroups) -> None:
+def test_roots_are_configured(cgroups: CgroupReader) -> None:
     """
     For a kubelet with another cgroupRoot; what is not named is not looked into.
     """

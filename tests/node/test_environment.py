@@ -13,11 +13,11 @@ from node.node_documents import a_document, a_pod
 from placer.node.pools import with_cpus_of_each_container
 from placer.node.render.cdi import cdi_spec
 from placer.node.render.environment import (
-    environment_file,
-    environment_of,
-    systemd_environment_file,
+    container_environment_of,
+    environment_file_text,
+    systemd_environment_file_text,
 )
-from placer.node.render.folder import rendered_files
+from placer.node.render.folder import rendered_container_files
 from placer.node.targets import desired_container_cgroups
 from placer_models.environment import (
     MAX_VALUE_BYTES,
@@ -25,13 +25,13 @@ from placer_models.environment import (
     environment_value_fault,
     variable_name_fault,
 )
-from placer_models.files.documents import documents_of
+from placer_models.files.documents import documents_in_text
 from placer_models.files.errors import InputError
 from placer_models.instance.node_file import (
     node_placement_document_to_dict,
     read_node_placement_document,
 )
-from placer_models.node_placement import NodePlacement, NodePod
+from placer_models.node_placement import NodePlacement, NodePlacementPod
 
 BAD_NAMES = ("", "A B", "A=1\nLD_PRELOAD", "A\n", "1A", "A-B", "a.b", " A", "Ä", "A" * 256, "A\0")
 BAD_VALUES = (
@@ -59,10 +59,10 @@ ENVIRONMENTS = st.dictionaries(NAMES, VALUES, max_size=6)
 
 def read(tree: object) -> NodePlacement:
     """Return the document of a JSON tree."""
-    return read_node_placement_document(documents_of(json.dumps(tree), Path("a.json"))[0])
+    return read_node_placement_document(documents_in_text(json.dumps(tree), Path("a.json"))[0])
 
 
-def with_env(env: Env, **parts: Env) -> NodePod:
+def with_env(env: Env, **parts: Env) -> NodePlacementPod:
     """A pod with these variables, and some of its containers with theirs."""
     pod = a_pod("a")
     seat = pod.placement
@@ -79,7 +79,7 @@ def test_a_name_that_some_reader_would_drop_or_split_is_refused(name: str) -> No
 
     pod = with_env(((name, "x"),))
     with pytest.raises(ValueError, match="no name of an environment variable"):
-        rendered_files(a_document(pod))
+        rendered_container_files(a_document(pod))
 
 
 @pytest.mark.parametrize("value", BAD_VALUES)
@@ -91,7 +91,7 @@ def test_a_value_that_is_no_line_of_text_is_refused(value: str) -> None:
 
     document = a_document(with_env((("A", value),)))
     with pytest.raises(ValueError, match="container a/main: env: 'A': the value "):
-        rendered_files(document)
+        rendered_container_files(document)
     with pytest.raises(ValueError, match="container a/main: env: 'A': the value "):
         cdi_spec(desired_container_cgroups(document), document.node)
 
@@ -112,8 +112,8 @@ def test_each_reader_reads_what_was_meant(env: dict[str, str]) -> None:
     """
     told = tuple(sorted(env.items()))
 
-    assert read_by_docker(environment_file(told)) == env
-    assert read_by_systemd(systemd_environment_file(told)) == env
+    assert read_by_docker(environment_file_text(told)) == env
+    assert read_by_systemd(systemd_environment_file_text(told)) == env
 
 
 def test_what_needs_no_quotes_has_none() -> None:
@@ -122,7 +122,7 @@ def test_what_needs_no_quotes_has_none() -> None:
     """
     env = (("A", "GPU-1,GPU-2"), ("B", "{0},{1}"), ("C", "a b"), ("D", 'x"\\'))
 
-    assert systemd_environment_file(env) == 'A=GPU-1,GPU-2\nB={0},{1}\nC="a b"\nD="x\\"\\\\"\n'
+    assert systemd_environment_file_text(env) == 'A=GPU-1,GPU-2\nB={0},{1}\nC="a b"\nD="x\\"\\\\"\n'
 
 
 @given(ENVIRONMENTS)
@@ -134,7 +134,7 @@ def test_a_document_carries_every_variable(env: dict[str, str]) -> None:
     again = read(node_placement_document_to_dict(document))
     node = again.node
     target = desired_container_cgroups(again)[0]
-    found = dict(environment_of(target, node))
+    found = dict(container_environment_of(target, node))
     spec = json.loads(json.dumps(cdi_spec([target], node)))
     edits = spec["devices"][0]["containerEdits"]["env"]
 

@@ -17,7 +17,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     with (tmp_path / "cpuset.cpus").open("w") as file:
         file.write("0-3\n")
         monkeypatch.setitem(
-            cgroup_files.CGROUP_MAGIC, 2, cgroup_files.file_system_of(file.fileno())
+            cgroup_files.CGROUP_MAGIC, 2, cgroup_files.file_system_magic_of(file.fileno())
         )
     (tmp_path / "pods" / "a").mkdir(parents=True)
     return tmp_path

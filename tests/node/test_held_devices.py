@@ -9,18 +9,18 @@ import pytest
 from node.fake_cgroupfs import FakeV2
 from node.node_documents import a_document, a_node, a_pod, holding
 from placer.node.apply import apply
-from placer.node.cgroups import Cgroups
-from placer.node.errors import ImpossibleDocumentError, RefusedByNodeError
+from placer.node.cgroups import CgroupReader
+from placer.node.errors import InapplicableDocumentError, RefusedByNodeError
 from placer.node.held_devices import kubelet_device_conflicts
-from placer.node.host import HostMachine
+from placer.node.host import HostFactsForApply
 from placer.node.plan import cgroup_plan_of
 from placer.node.state import AppliedStateFolder
 from placer_models.cluster import Node
 from placer_models.device import Device
 from placer_models.device_share import DeviceShare
-from placer_models.kubernetes.checkpoints.device_manager import DevicesGivenToContainer
+from placer_models.kubernetes.checkpoints.device_manager import KubeletDevicesOfContainer
 from placer_models.mig import Modes
-from placer_models.node_placement import NodePlacement, NodePod
+from placer_models.node_placement import NodePlacement, NodePlacementPod
 from placer_models.placement import DeviceGrant
 
 UID = "0a1b"
@@ -34,23 +34,23 @@ def gpu_node(mig: Modes = ()) -> Node:
     return replace(node, machine=replace(node.machine, devices=devices), mig=mig)
 
 
-def held(*ids: str, uid: str = UID, resource: str = "nvidia.com/gpu") -> DevicesGivenToContainer:
+def held(*ids: str, uid: str = UID, resource: str = "nvidia.com/gpu") -> KubeletDevicesOfContainer:
     """Return what the kubelet gave to a pod."""
-    return DevicesGivenToContainer(uid, "main", resource, ids)
+    return KubeletDevicesOfContainer(uid, "main", resource, ids)
 
 
-def document(*pods: NodePod, mig: Modes = ()) -> NodePlacement:
+def document(*pods: NodePlacementPod, mig: Modes = ()) -> NodePlacement:
     """Return the document of the node of four GPUs."""
     return a_document(*pods, node=gpu_node(mig))
 
 
-def half(pod: NodePod, minor: int) -> NodePod:
+def half(pod: NodePlacementPod, minor: int) -> NodePlacementPod:
     """Return a pod with half of a GPU."""
     grant = DeviceGrant("gpu", minor, share=DeviceShare(50))
     return replace(pod, placement=replace(pod.placement, devices=(grant,)))
 
 
-def instance(pod: NodePod, gpu: int) -> NodePod:
+def instance(pod: NodePlacementPod, gpu: int) -> NodePlacementPod:
     """Return a pod with an instance of a GPU."""
     grant = DeviceGrant("mig-1g.5gb", 8 * gpu)
     return replace(pod, placement=replace(pod.placement, devices=(grant,)))
@@ -62,7 +62,7 @@ MIG: Modes = ((2, "A100-40GB"), (3, "A100-40GB"))
 OTHER = "GPU-36b27e44-b086-46f7-f2dc-73c36dc65991"
 
 
-def listed(*pods: NodePod, ids: Sequence[str] = ("8", "9")) -> NodePlacement:
+def listed(*pods: NodePlacementPod, ids: Sequence[str] = ("8", "9")) -> NodePlacement:
     """Return the document of a node whose GPUs have the ids that a driver gives."""
     gpus = [
         Device("gpu", i, id=f"GPU-{id}0000000-0000-0000-0000-000000000000")
@@ -72,7 +72,7 @@ def listed(*pods: NodePod, ids: Sequence[str] = ("8", "9")) -> NodePlacement:
     return a_document(*pods, node=replace(node, machine=replace(node.machine, devices=(*gpus,))))
 
 
-FREE: dict[str, tuple[NodePlacement, Sequence[DevicesGivenToContainer]]] = {
+FREE: dict[str, tuple[NodePlacement, Sequence[KubeletDevicesOfContainer]]] = {
     "other devices": (document(holding(A, gpu=(0, 1))), [held("GPU-2"), held("GPU-3")]),
     "its own": (document(holding(B, gpu=(0, 1))), [held("GPU-0", "GPU-1")]),
     "of its own some that nobody knows": (document(holding(B, gpu=(0,))), [held("tegra")]),
@@ -94,7 +94,7 @@ FREE: dict[str, tuple[NodePlacement, Sequence[DevicesGivenToContainer]]] = {
     ),
 }
 
-TWICE: dict[str, tuple[NodePlacement, Sequence[DevicesGivenToContainer], list[str]]] = {
+TWICE: dict[str, tuple[NodePlacement, Sequence[KubeletDevicesOfContainer], list[str]]] = {
     "of a pod that is not there": (
         document(holding(A, gpu=(0, 1))),
         [held("GPU-1", "GPU-3")],
@@ -171,10 +171,12 @@ def test_such_a_document_is_refused_and_nothing_written(tmp_path: Path) -> None:
     The message says who has the device, by which file, and what helps.
     """
     files = FakeV2()
-    host = HostMachine("n0", held=(held("GPU-0", "GPU-1"),))
+    host = HostFactsForApply("n0", held=(held("GPU-0", "GPU-1"),))
 
-    with pytest.raises(ImpossibleDocumentError) as error:
-        apply(document(holding(A, gpu=(1,))), Cgroups(files), host, AppliedStateFolder(tmp_path))
+    with pytest.raises(InapplicableDocumentError) as error:
+        apply(
+            document(holding(A, gpu=(1,))), CgroupReader(files), host, AppliedStateFolder(tmp_path)
+        )
 
     assert str(error.value) == (
         "pod 'a': placement.devices: gpu 1 is another pod's: pod '0a1b' holds nvidia.com/gpu "
@@ -190,18 +192,18 @@ def test_a_document_in_force_is_kept(tmp_path: Path) -> None:
     """
     What the kubelet gives out later is no reason to let the CPUs of pods go.
     """
-    host = HostMachine("n0", held=(held("GPU-1"),))
+    host = HostFactsForApply("n0", held=(held("GPU-1"),))
 
     wanted = document(holding(A, gpu=(1,)))
-    assert cgroup_plan_of(wanted, Cgroups(FakeV2()), host, in_force=True).operations
+    assert cgroup_plan_of(wanted, CgroupReader(FakeV2()), host, in_force=True).operations
 
 
 def test_beside_a_corrupt_checkpoint_no_devices_are_given(tmp_path: Path) -> None:
     """
     Documents without devices are applied all the same.
     """
-    cgroups = Cgroups(FakeV2())
-    host = HostMachine(
+    cgroups = CgroupReader(FakeV2())
+    host = HostFactsForApply(
         "n0", held_fault="kubelet_internal_checkpoint: Checksum: the file is corrupt"
     )
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from kubernetes.kubelet_rows import row_of
-from placer.node.host import read_host
-from placer.node.mounts import MountError, kernel_cgroup_files
+from placer.node.host import read_host_facts
+from placer.node.mounts import CgroupMountError, kernel_cgroup_filesystem
 
 V2 = "30 25 0:26 / {where} rw,nosuid - cgroup2 cgroup2 rw,nsdelegate"
 V1 = "3{n} 25 0:2{n} / /sys/fs/cgroup/{name} {mode},nosuid - cgroup cgroup rw,{name}"
@@ -36,7 +36,7 @@ def test_the_unified_hierarchy_is_used(tmp_path: Path) -> None:
     """
     Version 2 is where its controllers are.
     """
-    found = kernel_cgroup_files(
+    found = kernel_cgroup_filesystem(
         mountinfo(tmp_path, BUSY, unified(tmp_path, "cpuset cpu memory pids"))
     )
 
@@ -49,7 +49,7 @@ def test_a_unified_hierarchy_without_controllers_counts_for_nothing(tmp_path: Pa
     """
     lines = [v1("cpuset"), v1("cpu,cpuacct"), v1("memory"), unified(tmp_path, "")]
 
-    found = kernel_cgroup_files(mountinfo(tmp_path, *lines))
+    found = kernel_cgroup_filesystem(mountinfo(tmp_path, *lines))
 
     assert found.version == 1
     assert {name: str(path) for name, path in found.mounts.items()} == {
@@ -63,12 +63,14 @@ def test_hugetlb_is_used_where_it_is_and_never_in_the_way(tmp_path: Path) -> Non
     """
     Beside the others on version 1; on the other version it does not count.
     """
-    both = kernel_cgroup_files(mountinfo(tmp_path, v1("cpuset"), v1("hugetlb")))
+    both = kernel_cgroup_filesystem(mountinfo(tmp_path, v1("cpuset"), v1("hugetlb")))
     assert set(both.mounts) == {"cpuset", "hugetlb"}
-    alone = kernel_cgroup_files(mountinfo(tmp_path, v1("cpuset"), unified(tmp_path, "hugetlb")))
+    alone = kernel_cgroup_filesystem(
+        mountinfo(tmp_path, v1("cpuset"), unified(tmp_path, "hugetlb"))
+    )
     assert (alone.version, set(alone.mounts)) == (1, {"cpuset"})
     rest = unified(tmp_path, "cpuset cpu memory pids")
-    assert kernel_cgroup_files(mountinfo(tmp_path, v1("hugetlb"), rest)).version == 2
+    assert kernel_cgroup_filesystem(mountinfo(tmp_path, v1("hugetlb"), rest)).version == 2
 
 
 def test_half_of_each_version_is_refused(tmp_path: Path) -> None:
@@ -77,18 +79,20 @@ def test_half_of_each_version_is_refused(tmp_path: Path) -> None:
     """
     lines = [v1("cpuset"), unified(tmp_path, "memory pids")]
 
-    with pytest.raises(MountError, match=r"cpuset are on cgroup v1 and memory, pids on v2; .*boot"):
-        kernel_cgroup_files(mountinfo(tmp_path, *lines))
+    with pytest.raises(
+        CgroupMountError, match=r"cpuset are on cgroup v1 and memory, pids on v2; .*boot"
+    ):
+        kernel_cgroup_filesystem(mountinfo(tmp_path, *lines))
 
 
 def test_no_mount_and_a_read_only_mount_are_refused(tmp_path: Path) -> None:
     """
     Each with the command that helps.
     """
-    with pytest.raises(MountError, match="no cgroup file system with the cpuset controller"):
-        kernel_cgroup_files(mountinfo(tmp_path, BUSY))
-    with pytest.raises(MountError, match="mounted read-only; 'mount -o remount,rw"):
-        kernel_cgroup_files(mountinfo(tmp_path, v1("cpuset", "ro")))
+    with pytest.raises(CgroupMountError, match="no cgroup file system with the cpuset controller"):
+        kernel_cgroup_filesystem(mountinfo(tmp_path, BUSY))
+    with pytest.raises(CgroupMountError, match="mounted read-only; 'mount -o remount,rw"):
+        kernel_cgroup_filesystem(mountinfo(tmp_path, v1("cpuset", "ro")))
 
 
 def proc(folder: Path, **cgroups: str) -> Path:
@@ -131,7 +135,7 @@ def test_the_kubelets_policy_is_read(tmp_path: Path, state: str | None, rival: s
         folder.mkdir(parents=True)
         (folder / "cpu_manager_state").write_text(state, encoding="latin-1")
 
-    host = read_host(root)
+    host = read_host_facts(root)
 
     assert host.static_policy is (rival is not None)
     told = host.rival("kubepods/pod1/c1")
@@ -164,7 +168,7 @@ def test_the_kubelets_memory_policy_is_read(tmp_path: Path, state: str, rival: s
     folder.mkdir(parents=True)
     (folder / "memory_manager_state").write_text(state, encoding="utf-8")
 
-    host = read_host(root)
+    host = read_host_facts(root)
 
     assert host.static_memory is (rival is not None)
     told = host.rival("kubepods/pod1/c1")
@@ -182,13 +186,13 @@ def test_a_kubelet_may_have_another_root_directory(tmp_path: Path) -> None:
     (root / "data/kubelet" / HELD.removeprefix("var/lib/kubelet/")).write_text("{cut sho")
 
     for kubelet_root in ("/data/kubelet", "/data/kubelet/"):
-        host = read_host(root, kubelet_root=kubelet_root)
+        host = read_host_facts(root, kubelet_root=kubelet_root)
         assert host.static_policy
         assert host.kubelet_fault == ""
         assert host.held_file == "data/kubelet/device-plugins/kubelet_internal_checkpoint"
         assert host.held_fault.startswith(f"{host.held_file}: is not JSON: ")
-    assert read_host(root).kubelet_fault.startswith("var/lib/kubelet/cpu_manager_state: ")
-    assert read_host(root).held_fault == ""
+    assert read_host_facts(root).kubelet_fault.startswith("var/lib/kubelet/cpu_manager_state: ")
+    assert read_host_facts(root).held_fault == ""
 
 
 def test_units_of_systemd_are_told_from_what_is_inside_them(tmp_path: Path) -> None:
@@ -196,9 +200,9 @@ def test_units_of_systemd_are_told_from_what_is_inside_them(tmp_path: Path) -> N
     systemd writes the cgroup of a unit; below one that is delegated it writes nothing.
     """
     root = proc(tmp_path, p1="0::/\n")
-    assert read_host(root).rival("a.slice/b.scope") is None
+    assert read_host_facts(root).rival("a.slice/b.scope") is None
     (root / "run/systemd/system").mkdir(parents=True)
-    host = read_host(root)
+    host = read_host_facts(root)
 
     assert host.systemd
     assert host.rival("a.slice/b.scope") is not None
@@ -232,7 +236,7 @@ def test_the_devices_of_the_kubelets_pods_are_read(
         (root / HELD).parent.mkdir(parents=True)
         (root / HELD).write_text(state)
 
-    host = read_host(root)
+    host = read_host_facts(root)
 
     assert sorted({one.pod_uid for one in host.held}) == held
     assert host.held_fault.startswith(fault)

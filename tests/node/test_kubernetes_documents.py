@@ -9,9 +9,9 @@ from cli_samples import written
 from kubernetes_worlds import lsr, node, pod, topology
 from node.fake_cgroupfs import FakeV1, FakeV2
 from placer.node.agent.agent import Agent
-from placer.node.agent.inbox import InboxFolder
-from placer.node.cgroups import Cgroups
-from placer.node.host import HostMachine
+from placer.node.agent.inbox import AgentDocumentFolderReader
+from placer.node.cgroups import CgroupReader
+from placer.node.host import HostFactsForApply
 from placer.node.state import AppliedStateFolder
 from placer_cli.app import main
 from placer_models.cpuset import parse_cpu_list
@@ -43,7 +43,7 @@ def documents_of(folder: Path) -> Path:
 
 def made(kernel: FakeV1 | FakeV2, cgroup: str) -> None:
     """Make a cgroup as the kubelet and its runtime do."""
-    cgroups, above = Cgroups(kernel), ""
+    cgroups, above = CgroupReader(kernel), ""
     for part in cgroup.split("/"):
         above = f"{above}/{part}" if above else part
         if not cgroups.exists(above):
@@ -65,13 +65,13 @@ def test_the_kubelets_containers_are_where_the_solver_put_their_pods(
     """
     documents = documents_of(tmp_path)
     kernel = FakeV1() if version == 1 else FakeV2()
-    cgroups = Cgroups(kernel)
+    cgroups = CgroupReader(kernel)
     (tmp_path / "state").mkdir(mode=0o700)
     agent = Agent(
         cgroups,
-        lambda: HostMachine("n1", parse_cpu_list("0-7")),
+        lambda: HostFactsForApply("n1", parse_cpu_list("0-7")),
         AppliedStateFolder(tmp_path / "state"),
-        InboxFolder(documents, "n1"),
+        AgentDocumentFolderReader(documents, "n1"),
     )
     agent.begin()
     agent.take()

@@ -7,14 +7,14 @@ import pytest
 from node.fake_cgroupfs import FakeV1, FakeV2
 from node.node_documents import GIB, a_document, a_node, a_pod
 from placer.node.apply import apply
-from placer.node.cgroups import Cgroups
+from placer.node.cgroups import CgroupReader
 from placer.node.errors import RefusedByNodeError
-from placer.node.host import HostMachine, read_host
+from placer.node.host import HostFactsForApply, read_host_facts
 from placer.node.no_cgroups import ReadOnlyRootCgroup
 from placer.node.operations import CgroupOperationKind
 from placer.node.plan import CgroupPlan, cgroup_plan_of
 from placer.node.render.cgroup import page_size_name
-from placer.node.render.commands import runtime_flags
+from placer.node.render.commands import container_run_flags
 from placer.node.render.oci import container_config_with_placement
 from placer.node.render.systemd import systemd_properties_of
 from placer.node.state import AppliedStateFolder
@@ -26,7 +26,7 @@ from placer_models.policy import QosClass
 
 LSE, LS = QosClass.LSE, QosClass.LS
 MIB = 1 << 20
-HOST = HostMachine("n0", parse_cpu_list("0-7"), page_sizes=frozenset({2 * MIB, GIB}))
+HOST = HostFactsForApply("n0", parse_cpu_list("0-7"), page_sizes=frozenset({2 * MIB, GIB}))
 NODE = a_node(pages={2 * MIB: 512})
 
 
@@ -39,14 +39,14 @@ def swapping(memory: int | None, swap: int | None, generation: int = 1) -> NodeP
     return a_document(a_pod("a", limits=limits), generation=generation)
 
 
-def says(cgroups: Cgroups, controller: str, file: str, pod: str = "a") -> str:
+def says(cgroups: CgroupReader, controller: str, file: str, pod: str = "a") -> str:
     """What a file of a container of ours says."""
     return cgroups.files.read(
         cgroups.path(controller, f"placer/{pod}@default/main@{pod}", file)
     ).strip()
 
 
-def limits_of(cgroups: Cgroups) -> tuple[int | None, int | None]:
+def limits_of(cgroups: CgroupReader) -> tuple[int | None, int | None]:
     """The limits of memory and of swap, in GiB; None: none."""
 
     def read(file: str) -> int | None:
@@ -67,7 +67,7 @@ def files_of(plan: CgroupPlan) -> list[str]:
 STEPS = [(1, 1), (4, 1), (1, 4), (1, 0), (2, None), (1, 2), (None, None), (3, 0), (2, 5), (5, 1)]
 
 
-def test_swap_is_limited_beside_memory(cgroups: Cgroups, state: AppliedStateFolder) -> None:
+def test_swap_is_limited_beside_memory(cgroups: CgroupReader, state: AppliedStateFolder) -> None:
     """
     Up and down, in every order: version 1 refuses a sum that is less than the memory.
     """
@@ -81,7 +81,7 @@ def test_swap_is_limited_beside_memory(cgroups: Cgroups, state: AppliedStateFold
 
 @pytest.mark.parametrize(("first", "then"), [((1, 1), (4, 2)), ((4, 2), (1, 1)), ((4, 2), (1, 9))])
 def test_limits_of_memory_and_swap_are_taken_back_in_reverse(
-    cgroups: Cgroups, state: AppliedStateFolder, first: tuple[int, int], then: tuple[int, int]
+    cgroups: CgroupReader, state: AppliedStateFolder, first: tuple[int, int], then: tuple[int, int]
 ) -> None:
     """
     Whatever is refused behind them: no state in between that the kernel would not take.
@@ -103,7 +103,7 @@ def test_limits_of_memory_and_swap_are_taken_back_in_reverse(
 
 
 def test_a_container_gets_the_hugepages_that_it_asks_for(
-    cgroups: Cgroups, state: AppliedStateFolder
+    cgroups: CgroupReader, state: AppliedStateFolder
 ) -> None:
     """
     In use and reserved; who asks for none of a size that the node has gets none.
@@ -121,7 +121,9 @@ def test_a_container_gets_the_hugepages_that_it_asks_for(
     assert not any("1GB" in file for file in files_of(plan_on(cgroups, "b", state)))
 
 
-def test_nothing_is_left_of_a_pod_that_is_gone(cgroups: Cgroups, state: AppliedStateFolder) -> None:
+def test_nothing_is_left_of_a_pod_that_is_gone(
+    cgroups: CgroupReader, state: AppliedStateFolder
+) -> None:
     """
     In no hierarchy of version 1.
     """
@@ -135,7 +137,7 @@ def test_nothing_is_left_of_a_pod_that_is_gone(cgroups: Cgroups, state: AppliedS
     assert [one for one in controllers if cgroups.exists("placer/a@default", one)] == []
 
 
-def plan_on(cgroups: Cgroups, pod: str, state: AppliedStateFolder) -> CgroupPlan:
+def plan_on(cgroups: CgroupReader, pod: str, state: AppliedStateFolder) -> CgroupPlan:
     """The plan of a document of one pod without wishes, from what is there."""
     return cgroup_plan_of(
         a_document(a_pod(pod), generation=2, node=NODE),
@@ -145,7 +147,7 @@ def plan_on(cgroups: Cgroups, pod: str, state: AppliedStateFolder) -> CgroupPlan
     )
 
 
-def test_memory_moves_with_its_numa_node(cgroups: Cgroups, state: AppliedStateFolder) -> None:
+def test_memory_moves_with_its_numa_node(cgroups: CgroupReader, state: AppliedStateFolder) -> None:
     """
     Version 1 is told so before the first set; version 2 needs no word.
     """
@@ -165,7 +167,7 @@ def test_a_word_about_memory_is_taken_back(state: AppliedStateFolder) -> None:
     """
     In a cgroup that was there before, with all else.
     """
-    cgroups = Cgroups(FakeV1())
+    cgroups = CgroupReader(FakeV1())
     apply(a_document(a_pod("a")), cgroups, HOST, state)
     path = cgroups.path("cpuset", "placer/a@default/main@a", "cpuset.memory_migrate")
     cgroups.files.write(path, "0")
@@ -178,11 +180,11 @@ def test_a_word_about_memory_is_taken_back(state: AppliedStateFolder) -> None:
     assert cgroups.files.read(path) == "0"
 
 
-def without(fake: FakeV1, *names: str) -> Cgroups:
+def without(fake: FakeV1, *names: str) -> CgroupReader:
     """The same machine, but that its kernel lacks these files or hierarchies."""
     exists = fake.exists
     fake.exists = lambda path: not any(name in path for name in names) and exists(path)
-    return Cgroups(fake)
+    return CgroupReader(fake)
 
 
 SWAP_AND_PAGES = a_document(
@@ -212,20 +214,20 @@ def test_what_a_kernel_of_version_2_lacks_is_named(state: AppliedStateFolder) ->
     A controller that the cgroup above does not hand down, a size of pages, swap.
     """
     fake = FakeV2()
-    host = HostMachine("n0", HOST.present, page_sizes=frozenset({GIB}), counts_swap=False)
+    host = HostFactsForApply("n0", HOST.present, page_sizes=frozenset({GIB}), counts_swap=False)
     swap = "swap is not limited: this kernel does not count it; boot with swapaccount=1"
 
-    plan = cgroup_plan_of(SWAP_AND_PAGES, Cgroups(fake), host)
+    plan = cgroup_plan_of(SWAP_AND_PAGES, CgroupReader(fake), host)
     assert plan.lacking == (swap, "hugepages of 2MB are not limited: this kernel has none")
     fake.write("cgroup.subtree_control", "-hugetlb")
-    plan = apply(SWAP_AND_PAGES, Cgroups(fake), host, state).plan
+    plan = apply(SWAP_AND_PAGES, CgroupReader(fake), host, state).plan
 
     assert plan.lacking == (
         swap,
         "hugepages are not limited: / does not hand hugetlb down; write '+hugetlb' to its "
         "cgroup.subtree_control",
     )
-    assert says(Cgroups(fake), "memory", "memory.max") == str(GIB)
+    assert says(CgroupReader(fake), "memory", "memory.max") == str(GIB)
 
 
 def test_nothing_is_lacking_that_nobody_wants(state: AppliedStateFolder) -> None:
@@ -241,7 +243,9 @@ def test_a_plan_for_another_machine_has_all_of_it() -> None:
     """
     What that kernel lacks is not known here.
     """
-    plan = cgroup_plan_of(SWAP_AND_PAGES, Cgroups(ReadOnlyRootCgroup(NODE)), HostMachine("n0"))
+    plan = cgroup_plan_of(
+        SWAP_AND_PAGES, CgroupReader(ReadOnlyRootCgroup(NODE)), HostFactsForApply("n0")
+    )
 
     assert plan.lacking == ()
     assert {"memory.swap.max", "hugetlb.2MB.max", "hugetlb.2MB.rsvd.max"} <= {*files_of(plan)}
@@ -252,17 +256,17 @@ def test_what_the_machine_can_limit_is_read(tmp_path: Path) -> None:
     Sizes of hugepages, and whether swap is counted.
     """
     (tmp_path / "proc").mkdir()
-    assert read_host(tmp_path).page_sizes == frozenset()
-    assert not read_host(tmp_path).counts_swap
+    assert read_host_facts(tmp_path).page_sizes == frozenset()
+    assert not read_host_facts(tmp_path).counts_swap
     for size in ("2048kB", "1048576kB", "64kB"):
         (tmp_path / "sys/kernel/mm/hugepages" / f"hugepages-{size}").mkdir(parents=True)
     (tmp_path / "proc/swaps").write_text("Filename\n")
     (tmp_path / "proc/cmdline").write_text("quiet\n")
-    host = read_host(tmp_path)
+    host = read_host_facts(tmp_path)
     assert (host.page_sizes, host.counts_swap) == ({64 << 10, 2 * MIB, GIB}, True)
     assert [page_size_name(size) for size in (64 << 10, 2 * MIB, GIB)] == ["64KB", "2MB", "1GB"]
     (tmp_path / "proc/cmdline").write_text("quiet swapaccount=0\n")
-    assert not read_host(tmp_path).counts_swap
+    assert not read_host_facts(tmp_path).counts_swap
 
 
 def test_runtimes_are_told_in_their_words() -> None:
@@ -288,7 +292,7 @@ def test_runtimes_are_told_in_their_words() -> None:
         {"pageSize": "1GB", "limit": 6},
         {"pageSize": "2MB", "limit": 16 * MIB},
     ]
-    assert f"--memory-swap={2 * GIB}b" in runtime_flags(target, NODE)
+    assert f"--memory-swap={2 * GIB}b" in container_run_flags(target, NODE)
     by_name = {one.name: one.value for one in systemd_properties_of(target)}
     assert (by_name["MemoryMax"], by_name["MemorySwapMax"]) == (GIB, GIB)
 

@@ -12,7 +12,7 @@ import pytest
 from node.fake_cgroupfs import FakeV1, FakeV2
 from placer.node import locks
 from placer.node.cgroup_files import KernelCgroupFilesystem
-from placer.node.cgroups import Cgroups
+from placer.node.cgroups import CgroupReader
 from placer.node.errors import RefusedByNodeError
 
 Locked = Callable[..., AbstractContextManager[None]]
@@ -23,10 +23,10 @@ def locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Locked:
     """Hold a root of one tree of cgroups; the folder of locks is a fresh one."""
     monkeypatch.setattr(locks, "RUN", tmp_path / "run")
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "user"))
-    kernel = Cgroups(FakeV2())
+    kernel = CgroupReader(FakeV2())
 
-    def hold(root: str, cgroups: Cgroups = kernel) -> AbstractContextManager[None]:
-        return locks.locked_root(cgroups, root, tmp_path / "state")
+    def hold(root: str, cgroups: CgroupReader = kernel) -> AbstractContextManager[None]:
+        return locks.locked_cgroup_root(cgroups, root, tmp_path / "state")
 
     return hold
 
@@ -53,7 +53,7 @@ def test_other_roots_and_other_machines_are_free(locked: Locked) -> None:
     """
     Roots beside each other, names that only begin alike, and cgroups of another tree.
     """
-    others = [locked("a/b", Cgroups(FakeV1())), locked("a", Cgroups(FakeV2()))]
+    others = [locked("a/b", CgroupReader(FakeV1())), locked("a", CgroupReader(FakeV2()))]
 
     with locked("a/b"), locked("a/c"), locked("a/bb"), locked("placer"), others[0], others[1]:
         pass
@@ -84,9 +84,9 @@ def test_a_killed_one_holds_nothing(locked: Locked, tmp_path: Path) -> None:
         "class Tree:\n"
         "    version = 2\n"
         "    def identity(self): return 'x'\n"
-        "from placer.node.cgroups import Cgroups\n"
+        "from placer.node.cgroups import CgroupReader\n"
         f"locks.RUN = Path({str(tmp_path / 'run')!r})\n"
-        "with locks.locked_root(Cgroups(Tree()), 'a/b', locks.RUN):\n"
+        "with locks.locked_cgroup_root(CgroupReader(Tree()), 'a/b', locks.RUN):\n"
         "    os._exit(9)\n"
     )
     subprocess.run([sys.executable, "-c", script], check=False)
@@ -94,7 +94,7 @@ def test_a_killed_one_holds_nothing(locked: Locked, tmp_path: Path) -> None:
     tree.identity = lambda: "x"
 
     left = sorted(path.name for path in tmp_path.glob("*/*.lock"))
-    with locked("a/b", Cgroups(tree)):
+    with locked("a/b", CgroupReader(tree)):
         pass
 
     assert len(left) == 2

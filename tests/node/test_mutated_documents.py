@@ -12,11 +12,11 @@ import yaml
 
 from node.fake_cgroupfs import FakeV1, FakeV2
 from placer.node.apply import apply
-from placer.node.cgroups import Cgroups
-from placer.node.errors import ImpossibleDocumentError, RefusedByNodeError
-from placer.node.host import HostMachine
+from placer.node.cgroups import CgroupReader
+from placer.node.errors import InapplicableDocumentError, RefusedByNodeError
+from placer.node.host import HostFactsForApply
 from placer.node.state import AppliedStateFolder
-from placer_models.files.documents import documents_of
+from placer_models.files.documents import documents_in_text
 from placer_models.files.errors import InputError
 from placer_models.instance.node_file import (
     node_placement_document_to_dict,
@@ -43,7 +43,7 @@ WORDS = (
     [],
     {},
 )
-HOST = HostMachine("small-0", frozenset(range(8)))
+HOST = HostFactsForApply("small-0", frozenset(range(8)))
 
 
 def places(tree: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -85,12 +85,12 @@ def test_a_slip_is_refused_in_one_line_or_is_none(tmp_path: Path) -> None:
             assert node_placement_document_to_dict(
                 read(node_placement_document_to_dict(document))
             ) == (node_placement_document_to_dict(document))
-            cgroups = Cgroups(rng.choice([FakeV1, FakeV2])())
+            cgroups = CgroupReader(rng.choice([FakeV1, FakeV2])())
             state = AppliedStateFolder(tmp_path / str(seed))
             state.folder.mkdir()
             apply(document, cgroups, HOST, state)
             assert apply(document, cgroups, HOST, state).plan.operations == ()
-        except (InputError, ImpossibleDocumentError, RefusedByNodeError) as error:
+        except (InputError, InapplicableDocumentError, RefusedByNodeError) as error:
             told.append(str(error))
             met[type(error).__name__] += 1
         else:
@@ -102,4 +102,4 @@ def test_a_slip_is_refused_in_one_line_or_is_none(tmp_path: Path) -> None:
 
 def read(tree: Any) -> Any:
     """Return the document of a tree."""
-    return read_node_placement_document(documents_of(json.dumps(tree), Path("a.json"))[0])
+    return read_node_placement_document(documents_in_text(json.dumps(tree), Path("a.json"))[0])

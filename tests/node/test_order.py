@@ -6,7 +6,7 @@ import pytest
 
 from placer.node.cpu_order import (
     ContainerCpuMove,
-    NoOrderError,
+    NoCpusetStepOrderError,
     cpu_handover_steps,
     qos_classes_may_not_share_cpu,
 )
@@ -89,7 +89,7 @@ def test_without_a_shared_cpu_a_circle_has_no_order() -> None:
     """
     holders = [holder("a", LSE, "0", "1"), holder("b", LSE, "1", "0")]
 
-    with pytest.raises(NoOrderError, match="a, b wait for each other's CPUs"):
+    with pytest.raises(NoCpusetStepOrderError, match="a, b wait for each other's CPUs"):
         order(holders)
 
 
@@ -99,7 +99,7 @@ def test_a_pool_and_an_owner_that_change_places_need_a_shared_cpu() -> None:
     """
     holders = [holder("a", LSE, "0", "1"), holder("p", LS, "1", "0")]
 
-    with pytest.raises(NoOrderError, match="wait for each other"):
+    with pytest.raises(NoCpusetStepOrderError, match="wait for each other"):
         order(holders, "0")
 
 
@@ -109,7 +109,7 @@ def test_who_stays_is_waited_for_in_vain() -> None:
     """
     holders = [holder("a", LSE, "0", "1"), holder("b", LS, "1", "0", fixed=True)]
 
-    with pytest.raises(NoOrderError, match="a waits for CPUs 1, on which b is and stays"):
+    with pytest.raises(NoCpusetStepOrderError, match="a waits for CPUs 1, on which b is and stays"):
         order(holders, "0")
 
 
@@ -164,7 +164,7 @@ def check_every_step(seed: int) -> bool:
     shared = next((h.goal for h in holders if not h.qos.owns_cpus), frozenset())
     try:
         steps = cpu_handover_steps(holders, shared)
-    except NoOrderError:
+    except NoCpusetStepOrderError:
         return False
     has = [h.now for h in holders]
     for step in steps:

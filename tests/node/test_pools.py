@@ -7,7 +7,7 @@ import pytest
 
 from node.node_documents import GIB, a_document, a_node, a_pod
 from placer.node.document import node_placement_faults, placement_of_node
-from placer.node.pools import pools_of, with_cpus_of_each_container
+from placer.node.pools import cpu_pools_of_node, with_cpus_of_each_container
 from placer.node.targets import desired_container_cgroups
 from placer_models.cluster import Instance, RunningPod
 from placer_models.cpuset import format_cpu_list
@@ -33,7 +33,7 @@ def test_pools_are_what_owners_leave() -> None:
         a_pod("a", LSE, "2-3"), a_pod("b", LSR, "4"), a_pod("c"), a_pod("d", BE), node=node
     )
 
-    pools = pools_of(document)
+    pools = cpu_pools_of_node(document)
 
     assert format_cpu_list(pools.shared) == "0-1,5-7"
     assert format_cpu_list(pools.best_effort) == "0-1,4-7"
@@ -50,7 +50,7 @@ def test_a_bound_pod_has_the_pool_of_its_numa_nodes() -> None:
 
     assert sets(document) == {"a": "4", "c": "5-7"}
     assert [sorted(t.mems) for t in desired_container_cgroups(document)] == [[0, 1], [1]]
-    assert {tuple(k): format_cpu_list(v) for k, v in pools_of(document).bound.items()} == {
+    assert {tuple(k): format_cpu_list(v) for k, v in cpu_pools_of_node(document).bound.items()} == {
         (1,): "5-7"
     }
 

@@ -10,17 +10,17 @@ import pytest
 from node.node_documents import a_document, a_node, a_pod
 from placer.node.apply import apply
 from placer.node.cgroup_files import KernelCgroupFilesystem
-from placer.node.cgroups import CPU, CPUSET, MEMORY, PIDS, Cgroups
+from placer.node.cgroups import CPU, CPUSET, MEMORY, PIDS, CgroupReader
 from placer.node.errors import RefusedByNodeError
-from placer.node.host import HostMachine
-from placer.node.mounts import MountError, kernel_cgroup_files
+from placer.node.host import HostFactsForApply
+from placer.node.mounts import CgroupMountError, kernel_cgroup_filesystem
 from placer.node.state import AppliedStateFolder
 from placer_models.cpuset import format_cpu_list
 from placer_models.limits import ContainerLimits
 from placer_models.policy import QosClass
 
 LSE, LS, BE = QosClass.LSE, QosClass.LS, QosClass.BE
-HOST = HostMachine("n0")
+HOST = HostFactsForApply("n0")
 
 
 def v1_files() -> KernelCgroupFilesystem:
@@ -28,12 +28,12 @@ def v1_files() -> KernelCgroupFilesystem:
     if os.geteuid() != 0:
         pytest.skip("only root may write the host's cgroups")
     try:
-        files = kernel_cgroup_files()
-    except MountError as error:
+        files = kernel_cgroup_filesystem()
+    except CgroupMountError as error:
         pytest.skip(str(error))
     if files.version != 1:
         pytest.skip("the host has no cgroup v1 cpuset")
-    if len(Cgroups(files).effective("", "cpuset.cpus")) < 2:
+    if len(CgroupReader(files).effective("", "cpuset.cpus")) < 2:
         pytest.skip("the host has one CPU")
     return files
 
@@ -42,7 +42,7 @@ class Machine:
     """The host, its cgroups below a root of our own, and processes in them."""
 
     def __init__(self, files: KernelCgroupFilesystem, folder: Path) -> None:
-        self.cgroups = Cgroups(files)
+        self.cgroups = CgroupReader(files)
         self.files = files
         self.root = f"placer-test-{os.getpid()}"
         self.state = AppliedStateFolder(folder)

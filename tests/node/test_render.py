@@ -13,22 +13,22 @@ from placer.node.render.cgroup import (
     cpu_weight_of_shares,
     is_same_cgroup_value,
 )
-from placer.node.render.commands import numactl_line, runtime_flags, taskset_line
-from placer.node.render.environment import environment_of
-from placer.node.render.folder import rendered_files
+from placer.node.render.commands import container_run_flags, numactl_line, taskset_line
+from placer.node.render.environment import container_environment_of
+from placer.node.render.folder import rendered_container_files
 from placer.node.render.oci import container_config_with_placement
 from placer.node.render.systemd import INFINITY, dbus_bits_of, systemd_properties_of
-from placer.node.targets import ContainerTarget, desired_container_cgroups
+from placer.node.targets import ContainerCgroupTarget, desired_container_cgroups
 from placer_models.cluster import Node
 from placer_models.device import Device
 from placer_models.limits import ContainerLimits
-from placer_models.node_placement import NodePod
+from placer_models.node_placement import NodePlacementPod
 from placer_models.policy import QosClass
 
 LSE, LSR, LS, BE = QosClass.LSE, QosClass.LSR, QosClass.LS, QosClass.BE
 
 
-def target(pod: NodePod, node: Node | None = None) -> ContainerTarget:
+def target(pod: NodePlacementPod, node: Node | None = None) -> ContainerCgroupTarget:
     """What the only container of a pod gets."""
     return desired_container_cgroups(a_document(pod, node=node))[0]
 
@@ -126,10 +126,10 @@ def test_gpus_are_named_by_uuid() -> None:
     """
     node = with_gpus(*GPUS)
 
-    env = dict(environment_of(target(holding(a_pod("a"), gpu=(0, 2)), node), node))
+    env = dict(container_environment_of(target(holding(a_pod("a"), gpu=(0, 2)), node), node))
     assert env["NVIDIA_VISIBLE_DEVICES"] == env["CUDA_VISIBLE_DEVICES"] == "GPU-aa,GPU-cc"
 
-    none = dict(environment_of(target(a_pod("a"), node), node))
+    none = dict(container_environment_of(target(a_pod("a"), node), node))
     assert none["NVIDIA_VISIBLE_DEVICES"] == "none"
     assert none["CUDA_VISIBLE_DEVICES"] == ""
 
@@ -139,12 +139,12 @@ def test_indices_of_the_node_and_of_the_container_are_never_mixed() -> None:
     Without UUIDs the runtime is told the node's numbers, the process counts from 0.
     """
     node = with_gpus("", "", "")
-    env = dict(environment_of(target(holding(a_pod("a"), gpu=(1, 2)), node), node))
+    env = dict(container_environment_of(target(holding(a_pod("a"), gpu=(1, 2)), node), node))
     assert env["NVIDIA_VISIBLE_DEVICES"] == "1,2"
     assert env["CUDA_VISIBLE_DEVICES"] == "0,1"
 
     amd = with_gpus("0xaa", "0xbb", model="MI300X")
-    env = dict(environment_of(target(holding(a_pod("a"), gpu=(1,)), amd), amd))
+    env = dict(container_environment_of(target(holding(a_pod("a"), gpu=(1,)), amd), amd))
     assert env["AMD_VISIBLE_DEVICES"] == "0xbb"
     assert env["ROCR_VISIBLE_DEVICES"] == "0"
     assert "CUDA_VISIBLE_DEVICES" not in env
@@ -156,13 +156,15 @@ def test_threads_follow_the_cpus() -> None:
     """
     node = a_node()
 
-    assert dict(environment_of(target(a_pod("a", LSE, "1,3")), node)) == {
+    assert dict(container_environment_of(target(a_pod("a", LSE, "1,3")), node)) == {
         "GOMP_CPU_AFFINITY": "1,3",
         "OMP_NUM_THREADS": "2",
         "OMP_PLACES": "{1},{3}",
         "OMP_PROC_BIND": "close",
     }
-    assert dict(environment_of(target(a_pod("a", milli=1500)), node)) == {"OMP_NUM_THREADS": "2"}
+    assert dict(container_environment_of(target(a_pod("a", milli=1500)), node)) == {
+        "OMP_NUM_THREADS": "2"
+    }
 
 
 def test_network_cards_are_named_to_nccl() -> None:
@@ -172,7 +174,7 @@ def test_network_cards_are_named_to_nccl() -> None:
     node = with_gpus(*GPUS, cards=("mlx5_0", "mlx5_1"))
     pod = holding(a_pod("a"), gpu=(0,), rdma=(1,))
 
-    assert dict(environment_of(target(pod, node), node))["NCCL_IB_HCA"] == "=mlx5_1"
+    assert dict(container_environment_of(target(pod, node), node))["NCCL_IB_HCA"] == "=mlx5_1"
 
 
 def test_what_a_placement_says_goes_first() -> None:
@@ -183,7 +185,7 @@ def test_what_a_placement_says_goes_first() -> None:
     part = replace(pod.placement.containers[0], env=(("OMP_NUM_THREADS", "9"), ("X", "y")))
     pod = replace(pod, placement=replace(pod.placement, containers=(part,)))
 
-    assert environment_of(target(pod), a_node()) == (("OMP_NUM_THREADS", "9"), ("X", "y"))
+    assert container_environment_of(target(pod), a_node()) == (("OMP_NUM_THREADS", "9"), ("X", "y"))
 
 
 CONFIG = {
@@ -319,7 +321,7 @@ def test_command_lines() -> None:
 
     assert numactl_line(found) == "numactl --physcpubind=0-1 --membind=0 --"
     assert taskset_line(found) == "taskset --cpu-list 0-1"
-    assert runtime_flags(found, node) == (
+    assert container_run_flags(found, node) == (
         "--cpuset-cpus=0-1",
         "--cpuset-mems=0",
         "--cpu-shares=2048",
@@ -333,7 +335,7 @@ def test_a_folder_has_all_of_it() -> None:
     """
     One folder a container, and one CDI spec for the node.
     """
-    found = rendered_files(a_document(a_pod("a", LSE, "0"), a_pod("b", uid="1")))
+    found = rendered_container_files(a_document(a_pod("a", LSE, "0"), a_pod("b", uid="1")))
 
     assert sorted(found) == [
         "a@default/main/commands",
@@ -351,4 +353,4 @@ def test_a_folder_has_all_of_it() -> None:
     ours, kubelets = (json.loads(found[f"{p}@default/main/config.json"]) for p in "ab")
     assert ours["linux"]["cgroupsPath"] == "/placer/a@default/main@a"
     assert "cgroupsPath" not in kubelets["linux"]
-    assert rendered_files(a_document()) == {}
+    assert rendered_container_files(a_document()) == {}

@@ -9,9 +9,9 @@ import pytest
 from node.fake_cgroupfs import FakeV2
 from node.node_documents import a_document, a_pod
 from placer.node.apply import apply
-from placer.node.cgroups import Cgroups
+from placer.node.cgroups import CgroupReader
 from placer.node.errors import ObserveOnlyError, RefusedByNodeError
-from placer.node.host import HostMachine
+from placer.node.host import HostFactsForApply
 from placer.node.plan import CgroupPlan
 from placer.node.state import APPLIED, COMMITTED, JOURNAL, OBSERVE_ONLY, AppliedStateFolder
 from placer_models.policy import QosClass
@@ -65,7 +65,7 @@ def test_what_is_begun_is_read_again(tmp_path: Path) -> None:
     Documents and operations, to the last letter; no temporary file stays.
     """
     state, document = AppliedStateFolder(tmp_path), a_document(a_pod("a", QosClass.LSE, "0-1"))
-    cgroups, host = Cgroups(FakeV2()), HostMachine("n0")
+    cgroups, host = CgroupReader(FakeV2()), HostFactsForApply("n0")
     plan = apply(document, cgroups, host, state).plan
     begun = CgroupPlan(plan.operations, plan.finish)
 

@@ -7,9 +7,9 @@ from node.fake_cgroupfs import FakeV1
 from node.node_documents import a_document, a_pod
 from node.test_apply import cpus_in, kubelets
 from placer.node.agent.agent import Agent
-from placer.node.agent.inbox import InboxFolder
+from placer.node.agent.inbox import AgentDocumentFolderReader
 from placer.node.apply import apply
-from placer.node.cgroups import Cgroups
+from placer.node.cgroups import CgroupReader
 from placer.node.state import OBSERVE_ONLY, AppliedStateFolder
 from placer_models.cpuset import format_cpu_list
 from placer_models.instance.node_file import node_placement_document_to_dict
@@ -19,7 +19,7 @@ LSE = QosClass.LSE
 
 
 def test_a_container_that_the_kernel_refuses_stops_no_other(
-    cgroups: Cgroups, state: AppliedStateFolder
+    cgroups: CgroupReader, state: AppliedStateFolder
 ) -> None:
     """
     It is tried three times; then it is left as it was, and named, and the others are done.
@@ -45,7 +45,7 @@ def test_a_container_that_the_kernel_refuses_stops_no_other(
 
 
 def test_a_container_that_goes_between_plan_and_write_is_no_refusal(
-    cgroups: Cgroups, state: AppliedStateFolder
+    cgroups: CgroupReader, state: AppliedStateFolder
 ) -> None:
     """
     The plan is made again, without it.
@@ -74,7 +74,7 @@ def test_a_delegated_cgroup_inside_does_not_end_all_writing(state: AppliedStateF
     What its owner did there while it was taken back is drift: version 1 refuses to take back a set
     that holds less than one inside.
     """
-    cgroups = Cgroups(FakeV1())
+    cgroups = CgroupReader(FakeV1())
     inside = "kubepods/pod1/c1/inside"
     host = kubelets(cgroups, inside)
     for path in (inside, "kubepods/pod1/c1"):
@@ -102,7 +102,7 @@ def test_a_delegated_cgroup_inside_does_not_end_all_writing(state: AppliedStateF
 
 
 def test_the_agent_says_what_it_left_alone_until_it_is_clear(
-    cgroups: Cgroups, tmp_path: Path
+    cgroups: CgroupReader, tmp_path: Path
 ) -> None:
     """
     Two cgroups could be the pod's; then one of them is gone. The others are done all the time.
@@ -114,7 +114,12 @@ def test_the_agent_says_what_it_left_alone_until_it_is_clear(
     document = a_document(a_pod("a", LSE, "0-1", uid="1"), a_pod("b", LSE, "4-5"))
     (documents / ".new").write_text(json.dumps(node_placement_document_to_dict(document)))
     (documents / ".new").replace(documents / "n0.json")
-    agent = Agent(cgroups, lambda: host, AppliedStateFolder(tmp_path), InboxFolder(documents, "n0"))
+    agent = Agent(
+        cgroups,
+        lambda: host,
+        AppliedStateFolder(tmp_path),
+        AgentDocumentFolderReader(documents, "n0"),
+    )
     agent.begin()
     agent.take()
     agent.look()

@@ -11,8 +11,9 @@ import pytest
 from node.node_documents import a_document, a_pod
 from placer.node.agent import owned
 from placer.node.agent.clearing import StrangerMover
-from placer.node.agent.owned import CpusOfOwners, owned_cpus
-from placer.node.agent.strangers import cpu_mask_text, read_mask, strangers_on
+from placer.node.agent.owned import OwnedCpuWatch, owned_cpus
+from placer.node.agent.strangers import cpu_mask_text, strangers_on_owned_cpus
+from placer.node.discover.machine_files import parse_kernel_cpu_mask
 from placer.node.errors import ObserveOnlyError
 from placer.node.state import CLEARED, AppliedStateFolder
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
@@ -72,7 +73,7 @@ class Machine:
         self.tasks[task] = frozenset(cpus)
 
     def found(self, owned: CpuSet, in_pods: Iterable[str] = ("placer",)):
-        return list(strangers_on(owned, in_pods, 2, self.root, self.affinity))
+        return list(strangers_on_owned_cpus(owned, in_pods, 2, self.root, self.affinity))
 
     def clearing(self) -> StrangerMover:
         return StrangerMover(self.state, self.root, self.affinity, self.set_affinity)
@@ -86,7 +87,7 @@ class Machine:
         for file in sorted(self.root.glob("proc/irq/*/smp_affinity_list")):
             found[f"irq {file.parent.name}"] = file.read_text().strip()
         for file in (self.root / QUEUES).rglob("cpumask"):
-            found[file.parent.name] = format_cpu_list(read_mask(file.read_text()))
+            found[file.parent.name] = format_cpu_list(parse_kernel_cpu_mask(file.read_text()))
         return found
 
 
@@ -253,8 +254,8 @@ def test_masks_are_those_of_sysfs(cpus):
     text = cpu_mask_text(parse_cpu_list(cpus))
 
     assert all(len(group) == 8 for group in text.split(","))
-    assert read_mask(text) == parse_cpu_list(cpus)
-    assert read_mask("ff\n") == ALL
+    assert parse_kernel_cpu_mask(text) == parse_cpu_list(cpus)
+    assert parse_kernel_cpu_mask("ff\n") == ALL
 
 
 def test_owners_are_those_of_the_document():
@@ -269,10 +270,12 @@ def test_an_agent_tells_or_moves_as_it_is_told(machine, monkeypatch, caplog, cle
     """
     Those that stay are told once, counted by their kind, and in no case make a node disobey.
     """
-    monkeypatch.setattr(owned, "strangers_on", lambda cpus, pods, _: machine.found(cpus, pods))
+    monkeypatch.setattr(
+        owned, "strangers_on_owned_cpus", lambda cpus, pods, _: machine.found(cpus, pods)
+    )
     monkeypatch.setattr(owned, "StrangerMover", lambda _: machine.clearing())
     before = machine.says()
-    cpus = CpusOfOwners(machine.state, 2, clears=clears, looks=True)
+    cpus = OwnedCpuWatch(machine.state, 2, clears=clears, looks=True)
     document = a_document(a_pod("a", QosClass.LSE, "2-3"))
 
     for _ in range(2):
@@ -297,7 +300,7 @@ def test_without_the_option_what_was_moved_is_given_back(machine, monkeypatch):
     machine.clear(machine.clearing(), "2-3")
     document = a_document(a_pod("a", QosClass.LSE, "2-3"))
 
-    CpusOfOwners(machine.state, 2, clears=False, looks=False).look(
+    OwnedCpuWatch(machine.state, 2, clears=False, looks=False).look(
         document, ["placer"], ALL, writes=True
     )
 
@@ -308,6 +311,6 @@ def test_threads_of_this_process_are_read_from_the_kernel():
     """
     The real files of this machine: this very process, outside all pods, is found.
     """
-    found = list(strangers_on(frozenset(os.sched_getaffinity(0)), ["placer"], 2))
+    found = list(strangers_on_owned_cpus(frozenset(os.sched_getaffinity(0)), ["placer"], 2))
 
     assert any(one.key.startswith(f"{os.getpid()} ") for one in found)

@@ -13,10 +13,10 @@ import pytest
 from node.fake_cgroupfs import FakeV1, FakeV2
 from node.node_documents import a_document, a_pod
 from node.systemd_stand_in import NO_LIMIT, StandIn, bits, private_bus, systemctl
-from placer.node.apply import apply, recover_apply
-from placer.node.cgroups import Cgroups
+from placer.node.apply import apply, recover_interrupted_apply
+from placer.node.cgroups import CgroupReader
 from placer.node.errors import ObserveOnlyError, RefusedByNodeError
-from placer.node.host import HostMachine
+from placer.node.host import HostFactsForApply
 from placer.node.plan import cgroup_plan_of
 from placer.node.render.systemd import systemd_properties_of, systemd_property_for
 from placer.node.state import OBSERVE_ONLY, AppliedStateFolder
@@ -61,10 +61,10 @@ class Node:
         self.systemd = StandIn(self.tree, address, self.units)
         quota = {"CPUQuotaPerSecUSec": 2_000_000}
         self.systemd.known = {unit: dict(quota) for unit in self.units}
-        self.host = HostMachine("n0", frozenset(range(8)), systemd=True)
+        self.host = HostFactsForApply("n0", frozenset(range(8)), systemd=True)
         self.state = AppliedStateFolder(folder / "state")
         self.asks = SystemdBusClient(address, answer_s=patience_s, settle_s=2 * patience_s)
-        self.cgroups = Cgroups(self.tree, self.asks)
+        self.cgroups = CgroupReader(self.tree, self.asks)
 
     def apply(self, a: str, b: str = "", generation: int = 1) -> object:
         """Give pod a CPUs of its own, and pod b: others, or the shared pool."""
@@ -347,7 +347,9 @@ def test_when_systemd_dies_nothing_more_is_written(hurried: Node, done: bool) ->
         with pytest.raises(ObserveOnlyError, match="only observes"):
             hurried.apply("2-3,6", "5", generation=2)
         (hurried.state.folder / OBSERVE_ONLY).unlink()
-        assert recover_apply(hurried.cgroups, hurried.state).startswith("took back generation 2")
+        assert recover_interrupted_apply(hurried.cgroups, hurried.state).startswith(
+            "took back generation 2"
+        )
         assert hurried.has() == ("2-3", "5")
     finally:
         again.die()
@@ -414,7 +416,7 @@ def test_a_run_that_is_killed_while_systemd_works_is_taken_back(node: Node) -> N
     assert node.has() == ("2-3", "5"), "systemd has not done it yet"
 
     node.cgroups.units = node.asks
-    assert recover_apply(node.cgroups, node.state).startswith("took back generation 2")
+    assert recover_interrupted_apply(node.cgroups, node.state).startswith("took back generation 2")
 
     assert node.has() == ("2-3", "5")
     node.asks.settle()
@@ -456,7 +458,7 @@ def test_what_systemd_cannot_do_is_only_observed(
     assert "systemd 243-1 has no AllowedCPUs; from version 244 on" in old.trouble()
     old.close()
 
-    text = str(host.rival(scope("a"), Cgroups(FakeV1(), node.asks).units))
+    text = str(host.rival(scope("a"), CgroupReader(FakeV1(), node.asks).units))
     assert text.endswith("at each reload, and it sets CPUs on cgroup v2 only")
 
     missing = importlib.import_module

@@ -19,8 +19,8 @@ from typer.main import get_command
 
 from node.kernel_machine import alone_on_the_kernel
 from node.node_documents import a_document, a_node, a_pod
-from placer.node.cgroups import CPU, CPUS, CPUSET, MEMORY, PIDS, Cgroups
-from placer.node.mounts import MountError, kernel_cgroup_files
+from placer.node.cgroups import CPU, CPUS, CPUSET, MEMORY, PIDS, CgroupReader
+from placer.node.mounts import CgroupMountError, kernel_cgroup_filesystem
 from placer.node.systemd_units import ANSWER_S, SETTLE_S
 from placer_cli.app import app
 from placer_models.instance.node_file import node_placement_document_to_dict
@@ -96,8 +96,8 @@ def test_its_rights_are_enough(service: dict[str, str], tmp_path: Path) -> None:
     if shutil.which("setpriv") is None:
         pytest.skip("setpriv of util-linux is not installed")
     try:
-        cgroups = Cgroups(kernel_cgroup_files())
-    except MountError as error:
+        cgroups = CgroupReader(kernel_cgroup_filesystem())
+    except CgroupMountError as error:
         pytest.skip(str(error))
     root = f"placer-test-{os.getpid()}"
     documents = tmp_path / "documents"

@@ -8,11 +8,11 @@ import pytest
 
 from node.fake_cgroupfs import FakeV1, FakeV2
 from node.node_documents import a_document, a_pod
-from placer.node.agent.agent import Agent, OnDrift
-from placer.node.agent.inbox import InboxFolder
+from placer.node.agent.agent import Agent, DriftResponse
+from placer.node.agent.inbox import AgentDocumentFolderReader
 from placer.node.apply import apply, apply_to_this_host
-from placer.node.cgroups import CPUS, Cgroups
-from placer.node.host import HostMachine
+from placer.node.cgroups import CPUS, CgroupReader
+from placer.node.host import HostFactsForApply
 from placer.node.state import AppliedStateFolder
 from placer_models.cpuset import format_cpu_list, parse_cpu_list
 from placer_models.policy import QosClass
@@ -26,7 +26,7 @@ class Node:
 
     def __init__(self, version: int) -> None:
         self.kernel = FakeV1() if version == 1 else FakeV2()
-        self.cgroups = Cgroups(self.kernel)
+        self.cgroups = CgroupReader(self.kernel)
         self.containers: list[str] = []
         self.plain_write = self.kernel.write
         self.add("kubepods")
@@ -48,8 +48,8 @@ class Node:
         self.kernel.remove_directory(self.cgroups.path("cpuset", f"{POD}/{name}"))
         self.containers.remove(f"{POD}/{name}")
 
-    def host(self) -> HostMachine:
-        return HostMachine("n0", parse_cpu_list("0-7"))
+    def host(self) -> HostFactsForApply:
+        return HostFactsForApply("n0", parse_cpu_list("0-7"))
 
     def before_write(self, name: str, do: Callable[[], None]) -> None:
         """Do something whenever the CPUs of a container are about to be written."""
@@ -167,7 +167,7 @@ def test_what_vanishes_during_an_undo_need_not_be_taken_back(node, tmp_path):
     assert node.cpus(f"{POD}/two") == "0-1"
 
 
-@pytest.mark.parametrize("on_drift", OnDrift)
+@pytest.mark.parametrize("on_drift", DriftResponse)
 def test_an_agent_looks_again_at_once(node, tmp_path, on_drift):
     """
     Nothing is refused, and no look is missed, however it is told of drift.
@@ -183,7 +183,7 @@ def test_an_agent_looks_again_at_once(node, tmp_path, on_drift):
         node.cgroups,
         lambda: next(hosts, None) or node.host(),
         state,
-        InboxFolder(tmp_path / "documents", "n0"),
+        AgentDocumentFolderReader(tmp_path / "documents", "n0"),
         on_drift=on_drift,
     )
 

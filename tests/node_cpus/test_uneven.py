@@ -11,16 +11,16 @@ from placer.search.solver import solve
 from placer_models.cluster import Instance, Machine
 from placer_models.goals import BIND
 from placer_models.placement import GaveUp, Infeasible, Placed, Placement
-from placer_models.policy import BindPolicy, CoreKind, NodeBindPolicy
+from placer_models.policy import BindPolicy, HybridCoreKind, NodeBindPolicy
 from placer_models.topology import Cpu, NumaNode, Topology
 
 FULL, SPREAD = BindPolicy.FULL_PCPUS, BindPolicy.SPREAD_BY_PCPUS
-P, E = CoreKind.PERFORMANCE, CoreKind.EFFICIENCY
+P, E = HybridCoreKind.PERFORMANCE, HybridCoreKind.EFFICIENCY
 
 ENGINES = [Engine.GREEDY, Engine.EXACT]
 
 
-def machine(*cores: tuple[int, CoreKind], offline: Sequence[int] = ()) -> Machine:
+def machine(*cores: tuple[int, HybridCoreKind], offline: Sequence[int] = ()) -> Machine:
     """Return a machine of cores with so many threads each, numbered core by core."""
     threads = [(core, kind) for core, (width, kind) in enumerate(cores) for _ in range(width)]
     cpus = tuple(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from placer.openb.trace import Trace, read_trace
+from placer.openb.trace import WorkloadTrace, read_trace
 
 NODES = """sn,cpu_milli,memory_mib,gpu,model
 a,8000,65536,2,T4
@@ -35,6 +35,6 @@ def written(
     return files
 
 
-def trace(folder: Path, order: tuple[int, ...] = (0, 1, 2, 3, 4)) -> Trace:
+def trace(folder: Path, order: tuple[int, ...] = (0, 1, 2, 3, 4)) -> WorkloadTrace:
     """Return the small trace, read back from its files."""
     return read_trace(*written(folder, order=order), seed=7)

@@ -11,8 +11,8 @@ import pytest
 from openb.small_trace import FIVE_COLUMNS, NODES, PODS, trace, written
 from placer.openb.arrivals import read_arrival_order
 from placer.openb.lists import read_trace_nodes, read_trace_pods
-from placer.openb.trace import instance_of, read_trace
-from placer.openb.words import TraceConverter, gpu_models_of
+from placer.openb.trace import instance_of_trace, read_trace
+from placer.openb.words import TraceConverter, gpu_models_of_nodes
 from placer_models.files.errors import InputError
 
 
@@ -42,7 +42,7 @@ def test_lists_of_five_columns_have_pods_of_any_model(tmp_path: Path) -> None:
     Without the column of models nobody asks for one.
     """
     nodes, pods, _ = written(tmp_path, pods=FIVE_COLUMNS)
-    found = read_trace_pods(pods, gpu_models_of(read_trace_nodes(nodes)))
+    found = read_trace_pods(pods, gpu_models_of_nodes(read_trace_nodes(nodes)))
     assert [(pod.gpus, pod.models) for pod in found] == [
         (1, ()),
         (1, ()),
@@ -58,7 +58,7 @@ def test_an_instance_has_all_nodes_and_pods(tmp_path: Path) -> None:
     """
     nodes, pods, _ = written(tmp_path)
     found = read_trace_nodes(nodes)
-    instance = instance_of(found, read_trace_pods(pods, gpu_models_of(found)))
+    instance = instance_of_trace(found, read_trace_pods(pods, gpu_models_of_nodes(found)))
     assert [node.name for node in instance.nodes] == ["a", "b", "c"]
     specs = [gang.pods[0].spec for gang in instance.gangs]
     (share,) = specs[0].requests.devices
@@ -99,7 +99,7 @@ def test_a_fault_in_a_list_of_pods_names_row_and_column(
     assert old in PODS
     nodes, pods, _ = written(tmp_path, pods=PODS.replace(old, new))
     with pytest.raises(InputError) as caught:
-        read_trace_pods(pods, gpu_models_of(read_trace_nodes(nodes)))
+        read_trace_pods(pods, gpu_models_of_nodes(read_trace_nodes(nodes)))
     assert message in str(caught.value)
 
 
@@ -133,7 +133,7 @@ def test_all_faults_are_named_at_once(tmp_path: Path) -> None:
     )
     nodes, pods, _ = written(tmp_path, pods=wrong)
     with pytest.raises(InputError) as caught:
-        read_trace_pods(pods, gpu_models_of(read_trace_nodes(nodes)))
+        read_trace_pods(pods, gpu_models_of_nodes(read_trace_nodes(nodes)))
     places = [message.split(": ")[0].rpartition("/")[2] for message in caught.value.messages]
     assert places == ["pods.csv:2", "pods.csv:2", "pods.csv:4", "pods.csv:7"]
 

@@ -12,17 +12,17 @@ from commands import Placer
 from openb.small_trace import FIVE_COLUMNS, NODES, trace, written
 from placer.openb.policies import POLICIES, solve_options_for_policy
 from placer.openb.replay import (
-    LeakError,
+    ReplayLeakError,
     allocation_by_arrived_percent,
-    gpu_milli_of,
+    gpu_milli_asked_by_lone_pod,
     replay_with_departures,
     replay_without_departures,
 )
-from placer.openb.trace import Trace, read_trace
+from placer.openb.trace import WorkloadTrace, read_trace
 from placer.openb.words import TraceConverter
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch
-from placer_cli.exits import Exit
+from placer_cli.exits import ExitCode
 from placer_models.placement import NamespacedName
 from shared_files import shared
 
@@ -76,7 +76,7 @@ def test_what_is_left_behind_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyP
         return release(self, tuple(pods)[:-1])
 
     monkeypatch.setattr(Scheduler, "release", forgetful)
-    with pytest.raises(LeakError, match="are not as they were"):
+    with pytest.raises(ReplayLeakError, match="are not as they were"):
         replay_with_departures(trace(tmp_path), "best-fit", 1, 100, silent)
 
 
@@ -87,7 +87,7 @@ def test_nodes_without_gpus_are_refused(tmp_path: Path, placer: Placer) -> None:
     bare = NODES.replace("2,T4", "0,").replace("2,V100", "0,")
     nodes, pods, orders = map(str, written(tmp_path, nodes=bare, pods=FIVE_COLUMNS))
     files = ["--nodes", nodes, "--pods", pods, "--sequence", orders, "--seed", "7"]
-    printed = placer("bench", "openb", *files, code=Exit.BAD_INPUT)
+    printed = placer("bench", "openb", *files, code=ExitCode.BAD_INPUT)
     assert printed.err.startswith(f"placer: {nodes}: none of the nodes has GPUs")
     assert (printed.out, printed.err.count("\n")) == ("", 1)
 
@@ -134,7 +134,7 @@ def published(policy: str) -> Iterator[tuple[str, str]]:
             yield row["pod"], row["node"]
 
 
-def default_42() -> Trace:
+def default_42() -> WorkloadTrace:
     return read_trace(
         shared(f"{TRACE}/csv/openb_node_list_gpu_node.csv"),
         shared(f"{TRACE}/csv/openb_pod_list_default.csv"),
@@ -176,5 +176,7 @@ def test_what_a_pod_asks_of_gpus_is_what_its_row_says(tmp_path: Path) -> None:
     """
     A share, a whole GPU, none, two, and a share again.
     """
-    found = [gpu_milli_of(gang) for gang in trace(tmp_path).arriving(TraceConverter())]
+    found = [
+        gpu_milli_asked_by_lone_pod(gang) for gang in trace(tmp_path).arriving(TraceConverter())
+    ]
     assert found == [500, 1000, 0, 2000, 300]

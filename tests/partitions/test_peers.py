@@ -15,7 +15,7 @@ import pytest
 
 from judge.hand import placed
 from placer.judge.breaches import breaches
-from placer.judge.measure import Worth, is_better, measure
+from placer.judge.measure import Worth, are_tier_values_better, measure
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, Node, RunningPod
@@ -93,7 +93,10 @@ def outcomes(rows: Iterable[Row], engine: Engine) -> Counter[str]:
         assert isinstance(answer, Placed), row.name
         theirs = placed(at("wanted", node, row.expected))
         assert {breach.rule for breach in breaches(instance, theirs)} <= {"containers"}, row.name
-        ours, peers = measure(instance, answer.placement), measure(instance, theirs)
+        ours, peers = (
+            measure(instance, answer.placement),
+            measure(instance, theirs),
+        )
         found[_compared(ours, peers)] += 1
     return found
 
@@ -101,7 +104,7 @@ def outcomes(rows: Iterable[Row], engine: Engine) -> Counter[str]:
 def _compared(ours: Worth, peers: Worth) -> str:
     if ours == peers:
         return "equal"
-    return "better" if is_better(ours, peers) else "worse"
+    return "better" if are_tier_values_better(ours, peers) else "worse"
 
 
 @pytest.mark.parametrize("engine", [Engine.EXACT, Engine.GREEDY])

@@ -11,19 +11,23 @@ import numpy as np
 import pytest
 
 from placer.plan.aggregate import scaled_dual_feasible_function
-from placer.plan.clock import WorkClock
-from placer.plan.column_generation import ColumnGeneration
-from placer.plan.device_fillings import full_fillings
+from placer.plan.clock import PlanWorkClock
+from placer.plan.column_generation import PurchaseColumnGeneration
+from placer.plan.device_fillings import full_fillings_of_device
 from placer.plan.device_packing import can_devices_hold_items
-from placer.plan.filler import Filler
+from placer.plan.filler import BinFiller
 from placer.plan.market import BinKind, PurchaseProblem
 from placer.plan.master import BinPattern
 from placer.plan.pricing import PricingProblem
-from placer.plan.proof import ItemValues, price_bound_of, rounded_up_to_price
+from placer.plan.proof import (
+    IntegerItemValuesForProof,
+    price_bound_from_item_values,
+    rounded_up_to_price,
+)
 from placer.plan.question import PlanQuestion
 from placer.plan.relax import question_as_packing
-from placer.plan.rounding import BinPurchasePlan, FilledBin, SolutionRounding
-from placer.plan.whole import solve_integer_master
+from placer.plan.rounding import BinPurchasePlan, FilledBin, PurchaseSolutionRounding
+from placer.plan.whole import solve_integer_purchase_master
 from placer.plan.whole_bins import price_bound_by_whole_bins
 from plan_proofs import fullest, holds
 from plan_worlds import cheapest, tiny_question
@@ -42,14 +46,14 @@ def test_the_bound_is_what_the_values_say() -> None:
     """
     A bin for 6 holds 3 items, so 10 items cost 20 at least, and 24 if no price lies between.
     """
-    bound = price_bound_of(market_of(6), ItemValues(((2,),), ((6,),)))
+    bound = price_bound_from_item_values(market_of(6), IntegerItemValuesForProof(((2,),), ((6,),)))
 
     assert (bound.price, bound.factor) == (Fraction(20), Fraction(1))
     assert rounded_up_to_price(Fraction(20), [6]) == 24
 
 
 def test_values_that_are_too_high_are_scaled_down() -> None:
-    bound = price_bound_of(market_of(6), ItemValues(((7,),), ((21,),)))
+    bound = price_bound_from_item_values(market_of(6), IntegerItemValuesForProof(((7,),), ((21,),)))
 
     assert bound.price == Fraction(20)
 
@@ -58,7 +62,7 @@ def test_a_fullest_bin_that_is_only_a_bound_costs_some_of_the_price() -> None:
     """
     A search that stopped early says 7 where 6 is true: the bound is lower, and still holds.
     """
-    bound = price_bound_of(market_of(6), ItemValues(((2,),), ((7,),)))
+    bound = price_bound_from_item_values(market_of(6), IntegerItemValuesForProof(((2,),), ((7,),)))
 
     assert bound.price == Fraction(20 * 6, 7)
 
@@ -67,10 +71,10 @@ def test_offers_that_end_prove_that_there_is_no_plan() -> None:
     """
     3 bins hold 9 items at most: the bound of 10 items grows without end.
     """
-    values = ItemValues(((1,),), ((3,),))
+    values = IntegerItemValuesForProof(((1,),), ((3,),))
 
-    assert price_bound_of(market_of(6, most=3), values).price is None
-    assert price_bound_of(market_of(6, most=4), values).price == Fraction(20)
+    assert price_bound_from_item_values(market_of(6, most=3), values).price is None
+    assert price_bound_from_item_values(market_of(6, most=4), values).price == Fraction(20)
 
 
 @pytest.mark.parametrize("k", range(1, 13))
@@ -112,7 +116,7 @@ def test_greedy_fillings_fit(seed: int) -> None:
     What the filler puts into a bin, the bin holds, by trying.
     """
     market = question_as_packing(tiny_question(seed)).market
-    filler, rng = Filler(market.kinds), np.random.default_rng(seed)
+    filler, rng = BinFiller(market.kinds), np.random.default_rng(seed)
     most = np.array(market.blocks[0], np.int64)
     values = rng.random(market.items)
     kinds, found = filler.fill(range(len(market.kinds)), values, most, rng, 4)
@@ -129,13 +133,13 @@ def test_full_fillings_of_a_device() -> None:
     """
     Shares of 60, 50 and 30 of 100, and none that leaves room for another.
     """
-    assert full_fillings((100,), ((60,), (50,), (30,)), 100) == (
+    assert full_fillings_of_device((100,), ((60,), (50,), (30,)), 100) == (
         (1, 0, 1),
         (0, 2, 0),
         (0, 1, 1),
         (0, 0, 3),
     )
-    assert full_fillings((100,), ((1,), (2,), (3,)), 5) is None
+    assert full_fillings_of_device((100,), ((1,), (2,), (3,)), 5) is None
 
 
 BATCHES = 3
@@ -166,7 +170,7 @@ def test_whole_packs_bound_what_brute_force_pays(batch: int) -> None:
         if best is None:
             continue
         market = question_as_packing(question).market
-        generation = ColumnGeneration(market, WorkClock(), 20.0, 20.0, threads=1)
+        generation = PurchaseColumnGeneration(market, PlanWorkClock(), 20.0, 20.0, threads=1)
         in_fractions = generation.run().bound.price
         assert in_fractions is not None
 
@@ -175,7 +179,9 @@ def test_whole_packs_bound_what_brute_force_pays(batch: int) -> None:
         assert bound <= question.in_units(best), f"world {seed}"
         higher += bound > in_fractions
         for values in generation.proofs:
-            assert (price_bound_of(market, values).price or 0) <= question.in_units(best)
+            assert (price_bound_from_item_values(market, values).price or 0) <= question.in_units(
+                best
+            )
             for kind, claimed in zip(market.kinds, values.fullest, strict=True):
                 for block, most in enumerate(claimed):
                     counts, of_item = market.blocks[block], values.of_item[block]
@@ -191,10 +197,10 @@ def test_what_one_scenario_buys_the_next_one_uses() -> None:
     dear = BinKind((10,), ((9,), (4,)), price=10)
     cheap = BinKind((10,), (None, (4,)), price=3)
     market = PurchaseProblem((dear, cheap), ((5, 0), (0, 10)))
-    generation = ColumnGeneration(market, WorkClock(), 5.0, 5.0, threads=1)
+    generation = PurchaseColumnGeneration(market, PlanWorkClock(), 5.0, 5.0, threads=1)
     certificate = generation.run()
 
-    plan = SolutionRounding(market, generation.master, generation.filler).best(
+    plan = PurchaseSolutionRounding(market, generation.master, generation.filler).best(
         certificate.solution, 1, 0
     )
 
@@ -211,8 +217,8 @@ def test_a_plan_to_begin_with_is_never_made_worse() -> None:
     hint = BinPurchasePlan((1,), 10, ((FilledBin(0, (2, 1)),),))
     alone = [BinPattern(0, 0, np.array(counts, np.int64)) for counts in ((3, 0), (0, 2))]
 
-    without = solve_integer_master(market, alone, WorkClock(), 1.0, 1)
-    found = solve_integer_master(market, alone, WorkClock(), 1.0, 1, hint)
+    without = solve_integer_purchase_master(market, alone, PlanWorkClock(), 1.0, 1)
+    found = solve_integer_purchase_master(market, alone, PlanWorkClock(), 1.0, 1, hint)
 
     assert without.plan is not None
     assert without.plan.price == 20

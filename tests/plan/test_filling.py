@@ -11,9 +11,9 @@ from placer import compiled
 from placer.plan.bin_tables import bin_kind_arrays_of
 from placer.plan.compiled_filling import fill_bins_compiled
 from placer.plan.device_packing import item_order_filling_devices
-from placer.plan.filler import Filler, pick_fill_function
-from placer.plan.filling import filled_bins
-from placer.plan.market import BinDevices, BinKind, DeviceAsk
+from placer.plan.filler import BinFiller, pick_bin_fill_function
+from placer.plan.filling import fill_bins_in_passes
+from placer.plan.market import BinDevicesOfOneType, BinKind, ItemDeviceAsk
 
 SHARES = (46, 23, 22, 16)
 """Shares of 100, which fill two devices as 46 + 22 + 16 + 16 and 23 + 23 + 22 + 16 + 16."""
@@ -25,11 +25,11 @@ def shared_devices(number: int, shares: tuple[int, ...] = SHARES) -> BinKind:
     """
     Return a bin of so many devices and nothing else; each item is a share.
     """
-    devices = BinDevices(
+    devices = BinDevicesOfOneType(
         ((100,),) * number,
         (True,) * number,
         tuple((share,) for share in shares),
-        tuple(DeviceAsk(0, ((index, 1),)) for index in range(len(shares))),
+        tuple(ItemDeviceAsk(0, ((index, 1),)) for index in range(len(shares))),
     )
     return BinKind((), ((),) * len(shares), (devices,), price=1)
 
@@ -41,7 +41,10 @@ def some_kinds(seed: int) -> tuple[BinKind, ...]:
     rng = Random(seed)
     items, types, classes = rng.randint(2, 7), rng.randint(0, 2), rng.randint(1, 3)
     asks = [
-        [DeviceAsk(rng.choice((0, 0, 0, 1, 2)), tuple(_shares(rng, classes))) for _ in range(items)]
+        [
+            ItemDeviceAsk(rng.choice((0, 0, 0, 1, 2)), tuple(_shares(rng, classes)))
+            for _ in range(items)
+        ]
         for _ in range(types)
     ]
     kinds = []
@@ -53,7 +56,7 @@ def some_kinds(seed: int) -> tuple[BinKind, ...]:
             rooms = tuple((rng.randint(5, 10), rng.randint(5, 10)) for _ in range(number))
             free = tuple(rng.random() < 0.8 for _ in range(number))
             shares = tuple((rng.randint(0, 6), rng.randint(1, 6)) for _ in range(classes))
-            devices.append(BinDevices(rooms, free, shares, tuple(of_type)))
+            devices.append(BinDevicesOfOneType(rooms, free, shares, tuple(of_type)))
         room = (rng.randint(5, 30), rng.randint(5, 20))
         may = tuple(size if rng.random() < 0.9 else None for size in sizes)
         kinds.append(BinKind(room, may, tuple(devices), price=1))
@@ -79,18 +82,20 @@ def test_the_compiled_loop_fills_bins_as_numpy_does(seed: int) -> None:
     first = rng.integers(0, 4, shape) / 4, rng.integers(0, 5, shape)
     then = rng.random(shape), rng.integers(0, 9, shape)
     for passes in ([first], [first, then]):
-        assert (filled_bins(tables, kind, passes) == fill_bins_compiled(tables, kind, passes)).all()
+        assert (
+            fill_bins_in_passes(tables, kind, passes) == fill_bins_compiled(tables, kind, passes)
+        ).all()
 
 
 def test_what_does_not_go_in_takes_no_device() -> None:
     """
     An item of two shares finds room for one of them; another one finds all of it still there.
     """
-    asks = (DeviceAsk(0, ((0, 2),)), DeviceAsk(1, ()))
-    devices = BinDevices(((100,),), (True,), ((60,),), asks)
+    asks = (ItemDeviceAsk(0, ((0, 2),)), ItemDeviceAsk(1, ()))
+    devices = BinDevicesOfOneType(((100,),), (True,), ((60,),), asks)
     kinds = (BinKind((), ((), ()), (devices,), price=1),)
     passes = [(np.array([[2.0, 1.0]]), np.array([[1, 1]]))]
-    for run in (filled_bins, fill_bins_compiled):
+    for run in (fill_bins_in_passes, fill_bins_compiled):
         assert run(bin_kind_arrays_of(kinds), np.array([0]), passes).tolist() == [[0, 1]]
 
 
@@ -98,7 +103,7 @@ def test_without_numba_bins_are_filled_by_numpy(monkeypatch: pytest.MonkeyPatch)
     """
     So too where it is broken, or where loading it would take the time that is left.
     """
-    assert pick_fill_function(10.0) is fill_bins_compiled
+    assert pick_bin_fill_function(10.0) is fill_bins_compiled
     for fault in (ImportError("no numba"), RuntimeError("cannot cache function")):
 
         def failing(name: str, fault: Exception = fault) -> None:
@@ -107,11 +112,11 @@ def test_without_numba_bins_are_filled_by_numpy(monkeypatch: pytest.MonkeyPatch)
         with monkeypatch.context() as without:
             without.setattr(compiled, "import_module", failing)
 
-            assert pick_fill_function(10.0) is filled_bins
+            assert pick_bin_fill_function(10.0) is fill_bins_in_passes
 
     monkeypatch.delitem(sys.modules, "placer.plan.compiled_filling")
 
-    assert pick_fill_function(1.0) is filled_bins
+    assert pick_bin_fill_function(1.0) is fill_bins_in_passes
 
 
 def test_full_devices_hold_what_best_fit_does_not_find_room_for() -> None:
@@ -119,10 +124,10 @@ def test_full_devices_hold_what_best_fit_does_not_find_room_for() -> None:
     The largest shares first do not fill two devices whole; one after the other they do.
     """
     kind = shared_devices(2)
-    filler, counts = Filler((kind,)), np.array(TWO_FULL, np.int64)
+    filler, counts = BinFiller((kind,)), np.array(TWO_FULL, np.int64)
     none = np.zeros(4, np.int64)
 
-    assert filled_bins(
+    assert fill_bins_in_passes(
         bin_kind_arrays_of((kind,)), np.array([0]), [(np.array([SHARES]) * 1.0, counts[None])]
     )[0].tolist() != list(TWO_FULL)
     assert filler.holds(0, counts)

@@ -26,9 +26,9 @@ from placer.plan.growth import (
 )
 from placer.plan.plan import buy
 from placer.plan.question import NodeOffer, PlanQuestion
-from placer.plan.to_json import growth_to_json
+from placer.plan.to_json import plan_growth_to_dict
 from placer.sweep.workers import InProcessSweepWorker, LocalProcessSweepWorkers, SweepBackend
-from placer_cli.commands.schema import SchemaDocumentKind, schema_of
+from placer_cli.commands.schema import SchemaDocumentKind, json_schema_of_document_kind
 from placer_models.cluster import Instance, Node
 from plan_worlds import lone, machine, spec, tiny_question
 
@@ -58,7 +58,7 @@ def curve_of(asked: PlanQuestion, workers: SweepBackend | None = None) -> Growth
 
 
 def document_of(asked: PlanQuestion, curve: GrowthCurve) -> str:
-    return json.dumps(growth_to_json(asked, curve))
+    return json.dumps(plan_growth_to_dict(asked, curve))
 
 
 def test_each_step_is_the_plan_of_so_many_pods() -> None:
@@ -259,7 +259,7 @@ def test_the_document_keeps_its_schema(plan: str, placer: Placer) -> None:
     command = ["plan", "buy", plan, "--growth", "1:2:1", "--work-limit", "2", "--format", "json"]
     answer = json.loads(placer(*command).out)
 
-    schema = schema_of(SchemaDocumentKind.PLAN_GROWTH)
+    schema = json_schema_of_document_kind(SchemaDocumentKind.PLAN_GROWTH)
     assert faults(answer, schema, schema["$defs"]) == []
     assert [(step["scale"], step["price"]) for step in answer["steps"]] == [
         ("1", "4.5"),

@@ -7,7 +7,7 @@ import pytest
 
 from commands import Placer
 from json_schemas import faults
-from placer_cli.commands.schema import SchemaDocumentKind, schema_of
+from placer_cli.commands.schema import SchemaDocumentKind, json_schema_of_document_kind
 
 SMALL = "{name: small, machine: core-i7-1270p, price: 0.40%s}"
 LARGE = "{name: large, machine: hgx-h100, price: 40%s}"
@@ -177,7 +177,7 @@ def test_a_plan_that_does_not_exist_says_who_why_and_what_would_do(
     command = ["plan", "buy", str(file), "--seconds", "10", "--format", "json"]
     answer = json.loads(placer(*command, code=1).out)
 
-    schema = schema_of(SchemaDocumentKind.PLAN_ANSWER)
+    schema = json_schema_of_document_kind(SchemaDocumentKind.PLAN_ANSWER)
     assert faults(answer, schema, schema["$defs"]) == []
     assert answer["status"] == "infeasible"
     assert answer["unplaced"]

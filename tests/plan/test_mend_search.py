@@ -9,7 +9,7 @@ import pytest
 
 from placer.explain.least_less import ReducibleResourceAsk
 from placer.plan import plan, pod_mends
-from placer.plan.answer import NoPlanExists, NoPlanFound, PlanAnswer, PodsShortOfOffers
+from placer.plan.answer import NoPlanExists, NoPlanFoundInTime, PlanAnswer, PodsShortOfOffers
 from placer.plan.mending import QuestionChangeSearch
 from placer.plan.plan import buy
 from placer.plan.pod_mends import LESS_ASKED
@@ -69,9 +69,9 @@ def test_the_search_for_changes_ends_in_time_and_asks_nothing_twice(
     def answer(question: PlanQuestion, _: Any, end: float, __: Any) -> PlanAnswer:
         clock.now_s += takes * (end - clock.now_s) if asked else 0.3 * SECONDS
         asked.append(question)
-        return _short(question) if len(asked) == 1 else NoPlanFound(Decimal(1))
+        return _short(question) if len(asked) == 1 else NoPlanFoundInTime(Decimal(1))
 
-    monkeypatch.setattr(plan, "WallClock", lambda: clock)
+    monkeypatch.setattr(plan, "PlanWallClock", lambda: clock)
     monkeypatch.setattr(plan, "_answer", answer)
     spare = tuple(lone(f"spare-headroom-{i}", spec(1000, 1)) for i in range(8))
     question = replace(
@@ -133,7 +133,7 @@ def test_a_change_that_cannot_be_made_does_not_end_the_search(
         return buy(question, SECONDS, threads=1, work_limit=5)
 
     memory = ReducibleResourceAsk("memory", 12 * GIB, GIB)
-    monkeypatch.setattr(pod_mends, "resources_asked", lambda _: [resource, memory])
+    monkeypatch.setattr(pod_mends, "reducible_resource_asks", lambda _: [resource, memory])
     pod = PodSpec((Container("main", Resources(4000, 12 * GIB)),), qos)
     question = replace(_question(pod), offers=(replace(_question(pod).offers[0], most=None),))
 

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from placer.plan.answer import NoPlanExists, PurchasePlan, QuestionChange
+from placer.plan.answer import NoPlanExists, PurchasePlan, SufficientQuestionChange
 from placer.plan.plan import buy
 from placer.plan.question import FailureTolerance, PlanQuestion
 from placer_models.pod import Gang, Pod, PodSpec
@@ -118,12 +118,12 @@ def _respecced(gang: Gang, specs: Mapping[PodSpec, PodSpec]) -> Iterator[Pod]:
         yield replace(pod, spec=specs.get(pod.spec, pod.spec))
 
 
-def _kind(mend: QuestionChange) -> str:
+def _kind(mend: SufficientQuestionChange) -> str:
     words = [change.split("=")[0].split(".")[0].removeprefix("without ") for change in mend.changes]
     return " and ".join(dict.fromkeys(words))
 
 
-def _smaller(question: PlanQuestion, mend: QuestionChange) -> Iterator[PlanQuestion]:
+def _smaller(question: PlanQuestion, mend: SufficientQuestionChange) -> Iterator[PlanQuestion]:
     """Yield the question with a little less of each of the changes, one at a time."""
     for change in mend.changes:
         others = tuple(one for one in mend.changes if one != change)

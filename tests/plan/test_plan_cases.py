@@ -16,7 +16,7 @@ from placer.plan.cases import plan_cases_of
 from placer.plan.plan import buy
 from placer.plan.question import NodeOffer, PlanQuestion, PlanScenario, question_per_scenario
 from placer_cli.app import main
-from placer_cli.commands.schema import SchemaDocumentKind, schema_of
+from placer_cli.commands.schema import SchemaDocumentKind, json_schema_of_document_kind
 from placer_models.cluster import Instance, Node
 from placer_models.pod import Container, Resources
 from plan_worlds import GIB, lone, machine, spec
@@ -254,7 +254,7 @@ def test_the_command_buys_each_and_more_of_a_pod(tmp_path: Path, placer: Placer)
     assert "ask for one mix a scenario (--each)" in placer("plan", "buy", str(file), code=2).err
     arguments = ["--each", "--pod", "web-0=2", "--format", "json", "--seconds", "20"]
     answer = json.loads(placer("plan", "buy", str(file), *arguments).out)
-    schema = schema_of(SchemaDocumentKind.PLAN_ANSWERS)
+    schema = json_schema_of_document_kind(SchemaDocumentKind.PLAN_ANSWERS)
     assert faults(answer, schema, schema["$defs"]) == []
     assert [one["price"] for one in answer["answers"]] == ["6.0", "6.4"]
     printed = placer("plan", "buy", str(file), "--each", "--pod", "wob=2", code=2)

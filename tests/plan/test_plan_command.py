@@ -8,7 +8,7 @@ import pytest
 
 from commands import Placer
 from json_schemas import faults
-from placer_cli.commands.schema import SchemaDocumentKind, schema_of
+from placer_cli.commands.schema import SchemaDocumentKind, json_schema_of_document_kind
 
 EXAMPLE = Path(__file__).parents[2] / "instances/plan/cluster.yaml"
 
@@ -66,7 +66,7 @@ def test_the_answer_keeps_its_schema(tmp_path: Path, placer: Placer) -> None:
     out = placer("plan", "buy", small(tmp_path), "--format", "json", *BUY).out
 
     answer = json.loads(out)
-    schema = schema_of(SchemaDocumentKind.PLAN_ANSWER)
+    schema = json_schema_of_document_kind(SchemaDocumentKind.PLAN_ANSWER)
     assert faults(answer, schema, schema["$defs"]) == []
     assert (Decimal(answer["price"]), Decimal(answer["bound"])) == (Decimal("4.5"), Decimal("4.5"))
     assert answer["mix"] == [{"offer": "little", "count": 3, "price": "4.5"}]
@@ -135,7 +135,7 @@ def test_a_fit_keeps_its_schema_and_counts_after_each_change(placer: Placer) -> 
     out = placer("plan", "fit", DUMP, "--pod", "ml/notebook-0", *changes, "--format", "json").out
 
     answer = json.loads(out)
-    schema = schema_of(SchemaDocumentKind.FIT_ANSWER)
+    schema = json_schema_of_document_kind(SchemaDocumentKind.FIT_ANSWER)
     assert faults(answer, schema, schema["$defs"]) == []
     assert [step["changes"] for step in answer["steps"]] == [[], ["add=1:gpu-1"], ["cordon=gpu-3"]]
     assert [step["count"] for step in answer["steps"]] == [15, 23, 11]
@@ -194,7 +194,7 @@ def test_losses_are_told_worst_first_and_keep_their_schema(placer: Placer) -> No
     ).out
 
     answer = json.loads(out)
-    schema = schema_of(SchemaDocumentKind.SURVIVAL_ANSWER)
+    schema = json_schema_of_document_kind(SchemaDocumentKind.SURVIVAL_ANSWER)
     assert faults(answer, schema, schema["$defs"]) == []
     assert [one["name"] for one in answer["losses"]] == ["zone-b", "zone-a", "zone-c"]
     assert [len(one["unplaced"]) for one in answer["losses"]] == [5, 2, 0]

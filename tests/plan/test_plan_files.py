@@ -11,8 +11,8 @@ from placer.load import load_question
 from placer.plan.question import (
     PlanScenario,
     gang_count_in_scenario,
-    gang_replicas_of,
     gangs_of_scenario,
+    group_gangs_that_are_replicas,
 )
 from placer_models.files.errors import InputError
 
@@ -163,7 +163,7 @@ def test_a_plan_is_read_with_its_demand_and_scenarios(tmp_path: Path) -> None:
         PlanScenario("now"),
         PlanScenario("later", Fraction(3, 2), (("default", "train", Fraction(3)),)),
     )
-    web, train = gang_replicas_of(question.instance.gangs)
+    web, train = group_gangs_that_are_replicas(question.instance.gangs)
     later = question.scenarios[1]
     assert (gang_count_in_scenario(web, later), gang_count_in_scenario(train, later)) == (5, 6)
     names = [pod.key for gang in gangs_of_scenario(question.instance, later) for pod in gang.pods]

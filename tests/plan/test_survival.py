@@ -15,7 +15,7 @@ from json_schemas import faults
 from leaves import TooManyLeavesError
 from mixed_worlds import mixed_instance
 from placer.judge.breaches import breaches
-from placer.plan.answer import NoPlanExists, NoPlanFound, PurchasePlan
+from placer.plan.answer import NoPlanExists, NoPlanFoundInTime, PurchasePlan
 from placer.plan.losses import (
     NodeLoss,
     instance_after_loss,
@@ -24,11 +24,11 @@ from placer.plan.losses import (
 )
 from placer.plan.question import NodeOffer
 from placer.plan.survive import LossPurchase, SurvivalTask, solve_survival_task, survive
-from placer.plan.to_json import survival_to_json
+from placer.plan.to_json import survival_answer_to_dict
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
-from placer_cli.commands.schema import SchemaDocumentKind, schema_of
-from placer_cli.draw.canvas import Canvas
+from placer_cli.commands.schema import SchemaDocumentKind, json_schema_of_document_kind
+from placer_cli.draw.canvas import WidthAndMarks
 from placer_cli.plan.draw_survival import draw_survival
 from placer_models.cluster import Instance, Node, RunningGang, RunningPod
 from placer_models.placement import PartlyPlaced, Placed
@@ -262,17 +262,20 @@ def test_the_cheapest_offer_mends_a_lost_zone() -> None:
     )
     assert ended.losses[0].mend is None
     assert ended.unmended == 1
-    drawn = text_of(draw_survival(ended, 1, ZONE, "", 0, Canvas(100)), 100)
+    drawn = text_of(draw_survival(ended, 1, ZONE, "", 0, WidthAndMarks(100)), 100)
     assert "no time to look for what mends 1 loss: give it more --seconds" in drawn
-    for plan, words in ((NoPlanExists(), "no offer does"), (NoPlanFound(Decimal(6)), "in time")):
+    for plan, words in (
+        (NoPlanExists(), "no offer does"),
+        (NoPlanFoundInTime(Decimal(6)), "in time"),
+    ):
         tried = replace(answer, losses=(replace(loss, mend=LossPurchase((), plan)),))
-        table = text_of(draw_survival(tried, 1, ZONE, "", 0, Canvas(140)), 140)
+        table = text_of(draw_survival(tried, 1, ZONE, "", 0, WidthAndMarks(140)), 140)
         assert words in table
         assert ("no offer does" in table) is isinstance(plan, NoPlanExists)
-    told = survival_to_json(ended, 0, "EUR")
+    told = survival_answer_to_dict(ended, 0, "EUR")
     assert [(one["survives"], one["mend"]) for one in told["losses"]] == [(False, None)]
     assert told["unmended"] == 1
-    schema = schema_of(SchemaDocumentKind.SURVIVAL_ANSWER)
+    schema = json_schema_of_document_kind(SchemaDocumentKind.SURVIVAL_ANSWER)
     assert faults(told, schema, schema["$defs"]) == []
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placer.queue.advice import advise_job_thread_count, job_threads_for_work
+from placer.queue.advice import advise_job_thread_count, job_thread_count_for_work
 from placer.queue.model import US_PER_S
 
 S = US_PER_S
@@ -60,7 +60,9 @@ def test_the_advice_keeps_its_promise(lengths: list[int], target: int, majority:
     advice = advise_job_thread_count("j", lengths, target_us=target, majority_permille=majority)
 
     assert advice.within_then * 1000 >= majority
-    assert advice.threads >= max(advice.now, job_threads_for_work(sum(lengths), target_us=target))
+    assert advice.threads >= max(
+        advice.now, job_thread_count_for_work(sum(lengths), target_us=target)
+    )
     if advice.for_majority > 1:
         fewer = Fraction(target * (advice.for_majority - 1), len(lengths))
         assert sum(length <= fewer for length in lengths) * 1000 < majority * len(lengths)
@@ -86,6 +88,6 @@ def test_a_count_needs_work_and_a_target() -> None:
     """
     Nothing to do still takes a thread; work below 0 is a mistake.
     """
-    assert job_threads_for_work(0) == 1
+    assert job_thread_count_for_work(0) == 1
     with pytest.raises(ValueError, match="work is -1 us and the target 120000000 us"):
-        job_threads_for_work(-1)
+        job_thread_count_for_work(-1)

@@ -7,7 +7,7 @@ from placer.queue.model import (
     BypassedUnit,
     DispatchTicket,
     DispatchUnit,
-    QueueSelection,
+    QueueBatch,
     ReservedUnit,
 )
 
@@ -35,7 +35,7 @@ def job_of(chosen: DispatchTicket | ReservedUnit | None) -> str | None:
     return chosen.job if isinstance(chosen, DispatchTicket) else None
 
 
-def sequences(batch: QueueSelection, *jobs: str) -> set[int]:
+def sequences(batch: QueueBatch, *jobs: str) -> set[int]:
     return {pick.ticket.sequence for pick in batch.picks if pick.ticket.job in jobs}
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from placer.queue.explain import flow_choices_in_words
 from placer.queue.fair import FairQueue
-from placer.queue.model import MAX_WEIGHT_MILLI, ChargeTime, DispatchTicket, DispatchUnit
+from placer.queue.model import MAX_WEIGHT_MILLI, DispatchTicket, DispatchUnit, FlowChargeTime
 from queue_worlds import take
 
 
@@ -43,7 +43,7 @@ def test_the_literal_rule_gives_one_instant_to_one_flow() -> None:
     """
     Charged only as threads run, the flow that is ahead at an instant gets all of it.
     """
-    queue = FairQueue(charge=ChargeTime.RUNNING)
+    queue = FairQueue(charge=FlowChargeTime.RUNNING)
     queue.add_job("a")
     queue.add_job("b")
     queue.submit("a", *units(9))
@@ -328,7 +328,7 @@ def test_the_explained_flow_is_the_one_that_is_served() -> None:
     """
     What explain says comes true in the next decision, under both rules.
     """
-    for charge in ChargeTime:
+    for charge in FlowChargeTime:
         queue = FairQueue(charge=charge)
         queue.add_group("g", weight_milli=1500)
         for job, group in (("a", "g"), ("b", "g"), ("c", None)):

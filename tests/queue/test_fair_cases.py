@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 import yaml
 
-from placer.queue.advice import job_threads_for_work
+from placer.queue.advice import job_thread_count_for_work
 from placer.queue.dominant import FlowOfEqualTasks, drf_task_counts
 from placer.queue.fair import FairQueue
-from placer.queue.fair_shares import FlowDemand, steady_shares
-from placer.queue.model import US_PER_S, ChargeTime, DispatchUnit
-from placer.queue.peers import borrowed_share_permille, decayed_usage
+from placer.queue.fair_shares import FlowShareDemand, steady_shares
+from placer.queue.model import US_PER_S, DispatchUnit, FlowChargeTime
+from placer.queue.peers import kueue_borrowed_share_permille, kueue_decayed_usage
 from placer.queue.simulation.engine import simulate_fair_queue
 from placer.queue.simulation.scenario import (
     QueueScenario,
+    QueueThreadCountOverTime,
     SimulatedJob,
-    ThreadCapacityOverTime,
-    dealt_evenly,
+    work_units_dealt_to_threads,
 )
 
 Row = dict[str, Any]
@@ -51,7 +51,7 @@ def test_the_least_served_is_next(row: Row) -> None:
     """
     The flow that had least is next; of flows that had the same, the first of the row.
     """
-    queue = FairQueue(charge=ChargeTime.RUNNING)
+    queue = FairQueue(charge=FlowChargeTime.RUNNING)
     for group in row["groups"]:
         queue.add_group(group["group"], weight_milli=milli(group["weight"]))
         for job, served_s in group["served_s"].items():
@@ -61,7 +61,8 @@ def test_the_least_served_is_next(row: Row) -> None:
         queue.adopt(job, DispatchUnit("runs", us(60)), now_us=0)
     now_us = max(map(us, row["ran_s"].values()), default=0)
     tied = {
-        name: queue.tree.flow(name).standing(ChargeTime.RUNNING, now_us) for name in row["expected"]
+        name: queue.tree.flow(name).standing(FlowChargeTime.RUNNING, now_us)
+        for name in row["expected"]
     }
 
     ticket = queue.next(now_us)
@@ -71,9 +72,9 @@ def test_the_least_served_is_next(row: Row) -> None:
     assert len(set(tied.values())) == 1
 
 
-@pytest.mark.parametrize("charge", ChargeTime)
+@pytest.mark.parametrize("charge", FlowChargeTime)
 @pytest.mark.parametrize("row", rows("services"))
-def test_service_is_the_seconds_that_threads_ran(row: Row, charge: ChargeTime) -> None:
+def test_service_is_the_seconds_that_threads_ran(row: Row, charge: FlowChargeTime) -> None:
     """
     Q4: service grows by one a second for each running thread, whatever decisions go by.
     """
@@ -93,7 +94,7 @@ def test_a_group_counts_by_its_weight(row: Row) -> None:
     """
     A group's value is what its jobs had, over its weight: 808 / 4 = 202.
     """
-    queue = FairQueue(charge=ChargeTime.RUNNING)
+    queue = FairQueue(charge=FlowChargeTime.RUNNING)
     queue.add_group("group", weight_milli=milli(row["weight"]))
     for job, served_s in row["served_s"].items():
         queue.add_job(job, group="group", served=us(served_s))
@@ -111,11 +112,11 @@ def test_steady_shares_are_weighted_max_min(row: Row) -> None:
     In the long run a share that a flow cannot use goes to its siblings, then onward.
     """
     tree = [
-        FlowDemand(
+        FlowShareDemand(
             group["group"],
             milli(group["weight"]),
             tuple(
-                FlowDemand(job["name"], milli(job.get("weight", 1)), most=job.get("most"))
+                FlowShareDemand(job["name"], milli(job.get("weight", 1)), most=job.get("most"))
                 for job in group["jobs"]
             ),
         )
@@ -131,7 +132,7 @@ def test_flat_shares_keep_minima_and_maxima(row: Row) -> None:
     The shares of YARN's own tests, as exact numbers.
     """
     flows = [
-        FlowDemand(str(i), milli(flow["weight"]), least=flow["least"], most=flow["most"])
+        FlowShareDemand(str(i), milli(flow["weight"]), least=flow["least"], most=flow["most"])
         for i, flow in enumerate(row["flows"])
     ]
 
@@ -152,9 +153,9 @@ def test_fine_submission_levels_the_load(row: Row) -> None:
     expected = row["expected"]
 
     def ends(threads: int) -> Any:
-        job = SimulatedJob("Job 1", dealt_evenly(units, threads))
+        job = SimulatedJob("Job 1", work_units_dealt_to_threads(units, threads))
         return simulate_fair_queue(
-            QueueScenario("", ThreadCapacityOverTime(row["capacity"]), (*before, job))
+            QueueScenario("", QueueThreadCountOverTime(row["capacity"]), (*before, job))
         )
 
     fine, coarse = ends(row.get("fine", row["units"])), ends(row["coarse"])
@@ -177,7 +178,7 @@ def test_thread_counts_follow_the_work(row: Row) -> None:
     """
     Q11: the count is the work over two minutes, rounded up; what cannot be split stays at 1.
     """
-    count = job_threads_for_work(
+    count = job_thread_count_for_work(
         us(row["work_s"]), target_us=us(row["target_s"]), splittable=row["splittable"]
     )
 
@@ -205,7 +206,7 @@ def test_kueues_share_is_what_is_borrowed(row: Row) -> None:
     """
     Kueue's figure for people who compare: permille borrowed of what is lent, over weight.
     """
-    share = borrowed_share_permille(
+    share = kueue_borrowed_share_permille(
         row["usage"], row["nominal"], row["lendable"], Fraction(row["weight"])
     )
 
@@ -217,6 +218,6 @@ def test_kueues_usage_fades_by_half_lives(row: Row) -> None:
     """
     Kueue's other figure: constant usage is approached by half in each half-life.
     """
-    value = decayed_usage(0.0, row["usage"], row["half_lives"] * 10.0, 10.0)
+    value = kueue_decayed_usage(0.0, row["usage"], row["half_lives"] * 10.0, 10.0)
 
     assert value == pytest.approx(row["expected"], abs=row["tolerance"])

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from placer.queue.fairness import FairnessMeter
-from placer.queue.model import ChargeTime, DispatchTicket, DispatchUnit
+from placer.queue.model import DispatchTicket, DispatchUnit, FlowChargeTime
 from queue_meters import PairMeter, TallyMeter, WaitMeter
 from queue_worlds import (
     Meter,
@@ -223,7 +223,7 @@ def test_the_literal_rule_breaks_the_bound(
     """
     world = figure_3_10(length)
     literal, ours = PairMeter(world), PairMeter(world)
-    run(world, queue_of(world, ChargeTime.RUNNING), literal)
+    run(world, queue_of(world, FlowChargeTime.RUNNING), literal)
     run(world, queue_of(world), ours)
 
     assert literal.start_ratio > least

@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 import yaml
 
-from placer.queue.advice import JobThreadAdvice
+from placer.queue.advice import JobThreadCountAdvice
 from placer.queue.file.amount_text import parse_duration_us, parse_permille, parse_weight_milli
 from placer.queue.file.history_file import read_thread_length_history
-from placer.queue.file.simulation_file import read_simulation
-from placer.queue.model import US_PER_S, ChargeTime
+from placer.queue.file.simulation_file import read_queue_scenario
+from placer.queue.model import US_PER_S, FlowChargeTime
 from placer.queue.simulation.scenario import (
     FlowGroupSpec,
     QueueScenario,
+    QueueThreadCountOverTime,
     SimulatedJob,
-    ThreadCapacityOverTime,
 )
 from placer_models.files.errors import InputError
 
@@ -31,7 +31,7 @@ JOB = "jobs:\n  - name: a\n    length: 60s\n"
 
 def read(tmp_path: Path, text: str, name: str = "q.yaml") -> QueueScenario:
     (tmp_path / name).write_text(text, "utf-8")
-    return read_simulation(tmp_path / name)
+    return read_queue_scenario(tmp_path / name)
 
 
 def told(tmp_path: Path, text: str, reader: Callable[[Path], object]) -> str:
@@ -81,7 +81,7 @@ jobs:
 
     assert scenario == QueueScenario(
         title="all",
-        capacity=ThreadCapacityOverTime(4, ((60 * S, 2), (90 * S, 6)), ((2, 1500),)),
+        capacity=QueueThreadCountOverTime(4, ((60 * S, 2), (90 * S, 6)), ((2, 1500),)),
         groups=(FlowGroupSpec("outer", 4000), FlowGroupSpec("inner", 250, "outer")),
         jobs=(
             SimulatedJob("a", (30 * S, S // 2), "inner", 2000, 5400 * S),
@@ -89,7 +89,7 @@ jobs:
             SimulatedJob("c", (5 * S, 9 * S, 5 * S), width=2, estimate_us=7 * S),
             SimulatedJob("d", (30 * S,), running_on=(3,)),
         ),
-        charge=ChargeTime.RUNNING,
+        charge=FlowChargeTime.RUNNING,
         guess_us=90 * S,
         bypass_limit=3,
         hold_us=120 * S,
@@ -103,7 +103,7 @@ def test_a_small_file_has_safe_defaults(tmp_path: Path) -> None:
     scenario = read(tmp_path, f"{HEAD}capacity: 2\n{JOB}", "night.yaml")
 
     assert scenario == QueueScenario(
-        "night", ThreadCapacityOverTime(2), (SimulatedJob("a", (60 * S,)),)
+        "night", QueueThreadCountOverTime(2), (SimulatedJob("a", (60 * S,)),)
     )
 
 
@@ -140,7 +140,7 @@ def test_a_faulty_simulation_is_told_once_with_its_place(
     """
     File, line, field, value and what is allowed, in one line.
     """
-    assert told(tmp_path, row["text"], read_simulation) == row["message"]
+    assert told(tmp_path, row["text"], read_queue_scenario) == row["message"]
 
 
 @pytest.mark.parametrize("row", BAD["histories"], ids=row_id)
@@ -158,11 +158,11 @@ def test_every_file_of_ours_is_read(file: Path) -> None:
     """
     if file.stem == "history":
         assert all(
-            isinstance(advice, JobThreadAdvice)
+            isinstance(advice, JobThreadCountAdvice)
             for advice in read_thread_length_history(file).advice()
         )
     else:
-        assert read_simulation(file).jobs
+        assert read_queue_scenario(file).jobs
 
 
 def test_damaged_files_end_in_one_message(tmp_path: Path) -> None:

@@ -8,38 +8,38 @@ from pathlib import Path
 
 import pytest
 
-from placer.queue.file.simulation_file import read_simulation
-from placer.queue.model import US_PER_S, ChargeTime
+from placer.queue.file.simulation_file import read_queue_scenario
+from placer.queue.model import US_PER_S, FlowChargeTime
 from placer.queue.simulation.curves import (
     curve_means_in_time_bins,
     job_threads_over_time,
     service_over_time,
 )
 from placer.queue.simulation.engine import simulate_fair_queue
-from placer.queue.simulation.result import SimulatedJobThread, SimulationResult
+from placer.queue.simulation.result import QueueSimulationResult, SimulatedJobThread
 from placer.queue.simulation.scenario import (
     FlowGroupSpec,
     QueueScenario,
+    QueueThreadCountOverTime,
     SimulatedJob,
-    ThreadCapacityOverTime,
-    dealt_evenly,
-    split_evenly,
+    work_split_into_threads,
+    work_units_dealt_to_threads,
 )
 from queue_worlds import say
 
 QUEUES = Path(__file__).parents[2] / "instances" / "queues"
 
 
-def runs_on(result: SimulationResult, number: int) -> int:
+def runs_on(result: QueueSimulationResult, number: int) -> int:
     """Return how many threads of work ran on a thread of capacity."""
     return sum(number in run.on for run in result.runs)
 
 
-def figure(name: str) -> SimulationResult:
-    return simulate_fair_queue(read_simulation(QUEUES / f"{name}.yaml"))
+def figure(name: str) -> QueueSimulationResult:
+    return simulate_fair_queue(read_queue_scenario(QUEUES / f"{name}.yaml"))
 
 
-def in_use(result: SimulationResult, at_s: int) -> tuple[int, ...]:
+def in_use(result: QueueSimulationResult, at_s: int) -> tuple[int, ...]:
     """Return the threads in use of each job just after a moment."""
     now_us = at_s * US_PER_S
     return tuple(
@@ -48,7 +48,7 @@ def in_use(result: SimulationResult, at_s: int) -> tuple[int, ...]:
     )
 
 
-def ends_s(result: SimulationResult) -> dict[str, float]:
+def ends_s(result: QueueSimulationResult) -> dict[str, float]:
     return {job.name: (job.end_us or -1) / US_PER_S for job in result.jobs}
 
 
@@ -76,21 +76,21 @@ def random_scenario(seed: int) -> QueueScenario:
         for i in range(rng.randint(1, 5))
     )
     return QueueScenario(
-        "", ThreadCapacityOverTime(threads, tuple(changes), slow), jobs, groups, guess_us=30
+        "", QueueThreadCountOverTime(threads, tuple(changes), slow), jobs, groups, guess_us=30
     )
 
 
-def capacity_at(capacity: ThreadCapacityOverTime, now_us: int) -> int:
+def capacity_at(capacity: QueueThreadCountOverTime, now_us: int) -> int:
     return [capacity.threads, *(n for at, n in capacity.changes if at <= now_us)][-1]
 
 
-def moments(result: SimulationResult) -> list[int]:
+def moments(result: QueueSimulationResult) -> list[int]:
     scenario = result.scenario
     times = {job.arrives_us for job in scenario.jobs} | {at for at, _ in scenario.capacity.changes}
     return sorted(times | {time for run in result.runs for time in (run.start_us, run.end_us)})
 
 
-def running_at(result: SimulationResult, now_us: int) -> list[SimulatedJobThread]:
+def running_at(result: QueueSimulationResult, now_us: int) -> list[SimulatedJobThread]:
     return [run for run in result.runs if run.start_us <= now_us < run.end_us]
 
 
@@ -207,9 +207,9 @@ def test_charging_at_dispatch_holds_what_the_literal_rule_breaks() -> None:
     """
     The same jobs: at most 1 thread length ahead, and more than 30 under the literal rule.
     """
-    scenario = read_simulation(QUEUES / "dispatch-against-running.yaml")
+    scenario = read_queue_scenario(QUEUES / "dispatch-against-running.yaml")
     ours = simulate_fair_queue(scenario)
-    literal = simulate_fair_queue(replace(scenario, charge=ChargeTime.RUNNING))
+    literal = simulate_fair_queue(replace(scenario, charge=FlowChargeTime.RUNNING))
 
     assert ours.lead is not None
     assert literal.lead is not None
@@ -222,9 +222,9 @@ def test_a_slow_thread_of_capacity_delays_nobody_else() -> None:
     Q2: C3 takes twice as long and does half as much; who runs elsewhere does not notice.
     """
     job = SimulatedJob("j", (10,) * 30)
-    even = simulate_fair_queue(QueueScenario("", ThreadCapacityOverTime(3), (job,)))
+    even = simulate_fair_queue(QueueScenario("", QueueThreadCountOverTime(3), (job,)))
     slow = simulate_fair_queue(
-        QueueScenario("", ThreadCapacityOverTime(3, slow=((3, 2000),)), (job,))
+        QueueScenario("", QueueThreadCountOverTime(3, slow=((3, 2000),)), (job,))
     )
 
     assert [runs_on(even, number) for number in (1, 2, 3)] == [10, 10, 10]
@@ -238,7 +238,7 @@ def test_a_thread_of_capacity_leaves_when_its_work_has_ended() -> None:
     """
     result = simulate_fair_queue(
         QueueScenario(
-            "", ThreadCapacityOverTime(3, ((5, 1), (40, 3))), (SimulatedJob("j", (10,) * 9),)
+            "", QueueThreadCountOverTime(3, ((5, 1), (40, 3))), (SimulatedJob("j", (10,) * 9),)
         )
     )
 
@@ -287,7 +287,7 @@ def test_use_yields_to_shares_as_far_as_the_limit_says() -> None:
     """
     A thread that is of no use to gangs of weight 4 is free half of the time, or never.
     """
-    scenario = read_simulation(QUEUES / "shares-or-use.yaml")
+    scenario = read_queue_scenario(QUEUES / "shares-or-use.yaml")
     shares, use = (
         simulate_fair_queue(scenario),
         simulate_fair_queue(replace(scenario, bypass_limit=10**6)),
@@ -303,7 +303,7 @@ def test_a_gang_that_waits_for_capacity_to_come_back_runs_then() -> None:
     Set aside while only two threads are there, it is tried again when there are four.
     """
     jobs = (SimulatedJob("wide", (10,), width=4), SimulatedJob("narrow", (10,) * 40))
-    capacity = ThreadCapacityOverTime(2, ((100, 4),))
+    capacity = QueueThreadCountOverTime(2, ((100, 4),))
     result = simulate_fair_queue(QueueScenario("", capacity, jobs, bypass_limit=1, hold_us=20))
 
     wide = next(run for run in result.runs if run.job == "wide")
@@ -316,7 +316,7 @@ def test_a_gang_that_never_fits_is_reported() -> None:
     Capacity for it never comes back: the others run, and the result says who did not.
     """
     jobs = (SimulatedJob("wide", (10,), width=4, arrives_us=50), SimulatedJob("narrow", (10,) * 40))
-    capacity = ThreadCapacityOverTime(4, ((5, 2),))
+    capacity = QueueThreadCountOverTime(4, ((5, 2),))
     result = simulate_fair_queue(QueueScenario("", capacity, jobs, bypass_limit=1, hold_us=20))
 
     assert result.never_ran == (("wide", 1),)
@@ -380,7 +380,7 @@ def test_one_job_ends_within_grahams_bound() -> None:
         lengths = tuple(rng.randint(1, rng.choice([9, 90])) for _ in range(rng.randint(1, 40)))
         result = simulate_fair_queue(
             QueueScenario(
-                "", ThreadCapacityOverTime(rng.randint(1, 9)), (SimulatedJob("j", lengths),)
+                "", QueueThreadCountOverTime(rng.randint(1, 9)), (SimulatedJob("j", lengths),)
             )
         )
 
@@ -404,8 +404,8 @@ def test_another_seed_draws_other_lengths() -> None:
     """
     file = QUEUES / "unknown-lengths.yaml"
 
-    assert read_simulation(file, seed=1).jobs != read_simulation(file, seed=2).jobs
-    assert read_simulation(file, seed=3).jobs == read_simulation(file).jobs
+    assert read_queue_scenario(file, seed=1).jobs != read_queue_scenario(file, seed=2).jobs
+    assert read_queue_scenario(file, seed=3).jobs == read_queue_scenario(file).jobs
 
 
 def test_the_curves_are_the_runs() -> None:
@@ -432,5 +432,5 @@ def test_units_are_dealt_in_order_and_evenly(
     """
     Consecutive units go to a thread; counts differ by one at the most.
     """
-    assert dealt_evenly([1] * units, threads) == expected
-    assert split_evenly(units, threads) == expected
+    assert work_units_dealt_to_threads([1] * units, threads) == expected
+    assert work_split_into_threads(units, threads) == expected

@@ -5,23 +5,25 @@ import random
 import pytest
 
 from placer.queue.fair import FairQueue
-from placer.queue.model import ChargeTime, DispatchUnit
+from placer.queue.model import DispatchUnit, FlowChargeTime
 from placer.queue.snapshot import (
-    queue_snapshot_from_json,
-    queue_snapshot_to_json,
-    restore,
-    take_snapshot,
+    parse_queue_snapshot_json,
+    queue_snapshot_json_text,
+    restore_queue,
+    take_queue_snapshot,
 )
 from queue_worlds import queue_of, random_world, run
 
 
 def again(queue: FairQueue) -> FairQueue:
     """Return the queue after a restart."""
-    return restore(queue_snapshot_from_json(queue_snapshot_to_json(take_snapshot(queue))))
+    return restore_queue(
+        parse_queue_snapshot_json(queue_snapshot_json_text(take_queue_snapshot(queue)))
+    )
 
 
-@pytest.mark.parametrize("charge", ChargeTime)
-def test_a_restored_queue_makes_the_same_decisions(charge: ChargeTime) -> None:
+@pytest.mark.parametrize("charge", FlowChargeTime)
+def test_a_restored_queue_makes_the_same_decisions(charge: FlowChargeTime) -> None:
     """
     A restart at any moment changes no decision, on trees with idling and unknown lengths.
     """
@@ -59,7 +61,7 @@ def test_a_snapshot_is_whole() -> None:
 
     restored = again(queue)
 
-    assert take_snapshot(restored) == take_snapshot(queue)
+    assert take_queue_snapshot(restored) == take_queue_snapshot(queue)
     assert restored.set_aside == [("a", DispatchUnit("gang", 60, 4))]
     assert [restored.report(f, 50) for f in "abcg"] == [queue.report(f, 50) for f in "abcg"]
 
@@ -68,7 +70,9 @@ def test_a_snapshot_of_another_version_is_refused() -> None:
     """
     A newer Placer may write what this one would misread.
     """
-    text = queue_snapshot_to_json(take_snapshot(FairQueue())).replace('"version":2', '"version":3')
+    text = queue_snapshot_json_text(take_queue_snapshot(FairQueue())).replace(
+        '"version":2', '"version":3'
+    )
 
     with pytest.raises(ValueError, match="the snapshot is of version 3; this Placer reads 2"):
-        queue_snapshot_from_json(text)
+        parse_queue_snapshot_json(text)

@@ -9,14 +9,14 @@ import pytest
 
 from answers import expect
 from placer.queue.fair import FairQueue
-from placer.queue.flow import Job
+from placer.queue.flow import QueueJob
 from placer.queue.model import DispatchTicket, DispatchUnit, ReservedUnit
 from placer.queue.reservation import UnitReservation
 from placer.queue.snapshot import (
-    queue_snapshot_from_json,
-    queue_snapshot_to_json,
-    restore,
-    take_snapshot,
+    parse_queue_snapshot_json,
+    queue_snapshot_json_text,
+    restore_queue,
+    take_queue_snapshot,
 )
 from queue_meters import TallyMeter
 from queue_worlds import (
@@ -113,7 +113,7 @@ class IdleMeter(Meter):
             return
         kept = queue.reserved
         for job in queue.tree.flows.values():
-            if isinstance(job, Job):
+            if isinstance(job, QueueJob):
                 for unit in list(job.waiting)[: queue.look_ahead]:
                     assert not capacity.fits(unit) or (
                         kept is not None
@@ -374,11 +374,13 @@ def test_a_queue_with_a_reservation_survives_a_restart() -> None:
     """
     queue = wide_and_narrow()
     ask(queue, floor_of(0, 1, (20, 3)))
-    again = restore(queue_snapshot_from_json(queue_snapshot_to_json(take_snapshot(queue))))
+    again = restore_queue(
+        parse_queue_snapshot_json(queue_snapshot_json_text(take_queue_snapshot(queue)))
+    )
 
     assert again.reserved == queue.reserved is not None
     assert ask(again, floor_of(16, 1, (20, 3))) == ask(queue, floor_of(16, 1, (20, 3)))
-    assert take_snapshot(again) == take_snapshot(queue)
+    assert take_queue_snapshot(again) == take_queue_snapshot(queue)
 
 
 @pytest.mark.parametrize(
@@ -400,10 +402,10 @@ def test_what_is_taken_back_as_a_whole_leaves_no_trace(seeds: range) -> None:
             )
         now, free, ends = 0, world.capacity, list[tuple[int | None, int]]()
         for _ in range(8):
-            before = take_snapshot(queue)
+            before = take_queue_snapshot(queue)
             with pytest.raises(ZeroDivisionError):
                 _start_in_vain(queue, now, free, ends, rng.randint(1, 5))
-            assert replace(take_snapshot(queue), sequence=before.sequence) == before
+            assert replace(take_queue_snapshot(queue), sequence=before.sequence) == before
             ends = _start_some(queue, now, free, ends, rng.randint(1, 3))
             free = world.capacity - sum(n for _, n in ends)
             now = min([end for end, _ in ends if end is not None], default=now)

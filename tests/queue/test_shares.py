@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from placer.queue.dominant import FlowOfEqualTasks, drf_task_counts
-from placer.queue.fair_shares import FlowDemand, steady_shares
+from placer.queue.fair_shares import FlowShareDemand, steady_shares
 from placer.queue.simulation.engine import simulate_fair_queue
 from placer.queue.simulation.scenario import (
     FlowGroupSpec,
     QueueScenario,
+    QueueThreadCountOverTime,
     SimulatedJob,
-    ThreadCapacityOverTime,
 )
 
 DEMANDS = st.lists(
@@ -35,7 +35,7 @@ def test_flat_shares_are_max_min_fair(
     All that can be used is used; a flow below its limit has no richer sibling that could give.
     """
     demands = [
-        FlowDemand(str(i), w, least=low, most=most) for i, (w, low, most) in enumerate(drawn)
+        FlowShareDemand(str(i), w, least=low, most=most) for i, (w, low, most) in enumerate(drawn)
     ]
 
     shares = steady_shares(capacity, demands)
@@ -65,10 +65,10 @@ def test_the_queue_reaches_the_steady_shares(weight: int, expected: tuple[int, .
         for name, group in (("M", "medium"), ("D1", None), ("D2", None))
     )
     groups = (FlowGroupSpec("medium", weight * 1000),)
-    scenario = QueueScenario("", ThreadCapacityOverTime(60, changes=((600, 0),)), jobs, groups)
+    scenario = QueueScenario("", QueueThreadCountOverTime(60, changes=((600, 0),)), jobs, groups)
     tree = [
-        FlowDemand("medium", weight * 1000, (FlowDemand("M"),)),
-        FlowDemand("default", 1000, (FlowDemand("D1"), FlowDemand("D2"))),
+        FlowShareDemand("medium", weight * 1000, (FlowShareDemand("M"),)),
+        FlowShareDemand("default", 1000, (FlowShareDemand("D1"), FlowShareDemand("D2"))),
     ]
 
     result = simulate_fair_queue(scenario)

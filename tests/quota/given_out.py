@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from placer.quota.filter import ClassRequest
-from placer.quota.ledger import NotEnoughError, QuotaLedger
-from placer.quota.store import ClassQuotasOnNode
+from placer.quota.ledger import NotEnoughQuotaError, QuotaLedger
+from placer.quota.store import DeviceQuotasOfClassOnNode
 from placer_models.policy import DeviceChoicePolicy
 
 
@@ -14,10 +14,10 @@ def device_given_out(
     """Return the number (from 1) of the device that gives the amount; None: none can."""
     free = tuple(quota - use for quota, use in zip(quotas, used, strict=True))
     ledger = QuotaLedger()
-    ledger.store.collect("n", {"memory": ClassQuotasOnNode(tuple(quotas), free)})
+    ledger.store.collect("n", {"memory": DeviceQuotasOfClassOnNode(tuple(quotas), free)})
     try:
         grant = ledger.give_out("n", {"memory": ClassRequest(1, amount)}, choice)
-    except NotEnoughError:
+    except NotEnoughQuotaError:
         return None
     (device,) = grant.devices["memory"]
     return device

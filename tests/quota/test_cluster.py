@@ -4,9 +4,9 @@ import pytest
 from hypothesis import settings
 from hypothesis.stateful import initialize, invariant
 
-from placer.quota.cluster_quotas import ClusterQuotas
+from placer.quota.cluster_quotas import SchedulerQuotaStore
 from placer.quota.filter import ClassRequest
-from placer.quota.store import QuotaStore, TotalAndFreeQuotas
+from placer.quota.store import EncodedClassQuotasOnNode, QuotaStore
 from placer.scheduler import Scheduler
 from placer_models.capacity import DeviceQuantity, DeviceQuantityUnit
 from placer_models.cluster import Machine, Node
@@ -17,7 +17,7 @@ from placer_models.policy import QosClass
 from scheduler.cluster import BOX, DEADLINE_S, GIB, QUICK, batch, key, pod
 from scheduler.test_any_sequence import SEEDS, AnySequence
 
-Copy = dict[str, dict[str, TotalAndFreeQuotas]]
+Copy = dict[str, dict[str, EncodedClassQuotasOnNode]]
 
 
 def synchronise(copy: Copy, store: QuotaStore, version: int) -> int:
@@ -39,7 +39,7 @@ class SynchronisedSequence(AnySequence):
     @initialize(seed=SEEDS)
     def begin(self, seed: int) -> None:
         super().begin(seed)
-        self.quotas = ClusterQuotas()
+        self.quotas = SchedulerQuotaStore()
         self.copy: Copy = {}
         self.seen = 0
 
@@ -49,7 +49,7 @@ class SynchronisedSequence(AnySequence):
         self.seen = synchronise(self.copy, self.quotas.store, self.seen)
 
         assert self.copy == everything(self.quotas.store)
-        anew = ClusterQuotas()
+        anew = SchedulerQuotaStore()
         anew.follow(self.scheduler)
         fresh = anew.store
         assert set(self.copy) == set(fresh.nodes)
@@ -72,7 +72,7 @@ def test_what_a_pod_holds_is_missing_until_it_is_released() -> None:
     gpus = tuple(Device(GPU, i, memory_bytes=20 * GIB, numa_node=0) for i in range(4))
     node = Node("n", Machine("m", "", BOX.topology, gpus), unhealthy=frozenset({(GPU, 3)}))
     scheduler = Scheduler([node])
-    quotas = ClusterQuotas()
+    quotas = SchedulerQuotaStore()
     quotas.follow(scheduler)
     free = (100, 100, 100, 0), (20 * GIB,) * 3 + (0,)
     assert shares_left(quotas) == free
@@ -107,7 +107,7 @@ def test_every_quantity_of_every_type_is_a_class() -> None:
         Device("nic", 0, capacity=(DeviceQuantity("engine", 100, DeviceQuantityUnit.PERCENT),)),
     )
     scheduler = Scheduler([Node("n", Machine("m", "", BOX.topology, devices))])
-    quotas = ClusterQuotas()
+    quotas = SchedulerQuotaStore()
 
     def free() -> dict[str, tuple[int, ...]]:
         quotas.follow(scheduler)
@@ -157,6 +157,6 @@ def test_every_quantity_of_every_type_is_a_class() -> None:
     assert free() == before
 
 
-def shares_left(quotas: ClusterQuotas) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def shares_left(quotas: SchedulerQuotaStore) -> tuple[tuple[int, ...], tuple[int, ...]]:
     held = quotas.store.quotas("n")
     return held["gpu.percent"].free, held["gpu.memory"].free

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placer.quota.choose import ClassUse, choose_node
-from placer.quota.deployment import BindingRefusedError, NodeQuotaRequest, bind
+from placer.quota.choose import QuotaClassUse, choose_node
+from placer.quota.deployment import BindingRefusedError, NodeQuotaRequest, bind_all_or_none
 from placer.quota.filter import ClassRequest
 from placer.quota.ledger import QuotaLedger
-from placer.quota.store import ClassQuotasOnNode
+from placer.quota.store import DeviceQuotasOfClassOnNode
 from placer_models.node_strategy import NodeStrategy
 from placer_models.policy import DeviceChoicePolicy
 from placer_models.quota import IllegalQuotaError
@@ -38,21 +38,23 @@ def test_the_three_parts_in_turn() -> None:
     """
     ledger = cluster("a", "b")
     want = {"gpu.memory": ClassRequest(1, 12)}
-    bind(ledger, [NodeQuotaRequest("early", "a", {"gpu.memory": ClassRequest(4, 10)})])
+    bind_all_or_none(ledger, [NodeQuotaRequest("early", "a", {"gpu.memory": ClassRequest(4, 10)})])
 
     passing = ledger.store.passing(want).tolist()
     nodes = [name for name, passes in zip(ledger.store.nodes, passing, strict=True) if passes]
     uses = {name: uses_of(ledger.store.quotas(name)) for name in nodes}
     node = choose_node(uses, {"gpu.memory": 12}, NodeStrategy.LEAST_REQUESTED)
     assert node == "b"
-    granted = bind(ledger, [NodeQuotaRequest("late", node, want, DeviceChoicePolicy.LEAST_USED)])
+    granted = bind_all_or_none(
+        ledger, [NodeQuotaRequest("late", node, want, DeviceChoicePolicy.LEAST_USED)]
+    )
 
     assert granted["late"].devices == {"gpu.memory": (1,)}
     assert free_of(ledger)["b"]["gpu.memory"] == (8, 20, 20, 20)
 
 
-def uses_of(classes: Mapping[str, ClassQuotasOnNode]) -> dict[str, ClassUse]:
-    return {name: ClassUse(sum(q.total), sum(q.used)) for name, q in classes.items()}
+def uses_of(classes: Mapping[str, DeviceQuotasOfClassOnNode]) -> dict[str, QuotaClassUse]:
+    return {name: QuotaClassUse(sum(q.total), sum(q.used)) for name, q in classes.items()}
 
 
 def test_pods_are_bound_together_or_not_at_all() -> None:
@@ -71,7 +73,7 @@ def test_pods_are_bound_together_or_not_at_all() -> None:
     ]
 
     with pytest.raises(BindingRefusedError) as error:
-        bind(ledger, bindings)
+        bind_all_or_none(ledger, bindings)
 
     assert {pod: short.short for pod, short in error.value.refused.items()} == {
         "p1": {"gpu.memory": 1, "address": 0},
@@ -81,7 +83,7 @@ def test_pods_are_bound_together_or_not_at_all() -> None:
         error.value
     )
     assert free_of(ledger) == before
-    assert set(bind(ledger, [bindings[0], bindings[2]])) == {"p0", "p2"}
+    assert set(bind_all_or_none(ledger, [bindings[0], bindings[2]])) == {"p0", "p2"}
 
 
 @pytest.mark.parametrize(
@@ -105,7 +107,9 @@ def test_nonsense_takes_nothing(second: NodeQuotaRequest, words: str) -> None:
     before = free_of(ledger)
 
     with pytest.raises(IllegalQuotaError, match=words):
-        bind(ledger, [NodeQuotaRequest("p0", "a", {"gpu.memory": ClassRequest(1, 1)}), second])
+        bind_all_or_none(
+            ledger, [NodeQuotaRequest("p0", "a", {"gpu.memory": ClassRequest(1, 1)}), second]
+        )
 
     assert free_of(ledger) == before
 
@@ -133,7 +137,7 @@ def test_whatever_is_bound_adds_up(data: st.DataObject) -> None:
         ]
         before = free_of(ledger)
         try:
-            held += bind(ledger, bindings).values()
+            held += bind_all_or_none(ledger, bindings).values()
         except BindingRefusedError:
             assert free_of(ledger) == before
         if held and data.draw(st.booleans()):

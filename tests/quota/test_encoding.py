@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placer.quota.filter import packed_words
+from placer.quota.filter import free_quotas_packed_in_words
 from placer_models.quota import (
     BitPackedQuotas,
     IllegalQuotaError,
@@ -37,7 +37,9 @@ def test_quotas_come_back(quotas: list[int], spare_bits: int) -> None:
     ] == quotas
     if bits <= 63:
         for field_bits in (bits, bits + 1):
-            row = packed_words(np.array([quotas], np.int64), bits, field_bits)[:, 0].tolist()
+            row = free_quotas_packed_in_words(np.array([quotas], np.int64), bits, field_bits)[
+                :, 0
+            ].tolist()
             each, mask = fields_per_word(field_bits), (1 << bits) - 1
             fields = [row[i // each] >> i % each * field_bits & mask for i in range(len(quotas))]
             assert fields == quotas
@@ -99,8 +101,8 @@ def test_what_fits_no_word_is_refused() -> None:
     with pytest.raises(
         IllegalQuotaError, match="a quota is outside 0 to 31, all that a 5-bit field can say"
     ):
-        packed_words(np.array([[1, 32]]), 5, 6)
+        free_quotas_packed_in_words(np.array([[1, 32]]), 5, 6)
     with pytest.raises(IllegalQuotaError, match="a field of 65 bits does not fit a word of 64"):
-        packed_words(np.array([[1]]), 63, 65)
+        free_quotas_packed_in_words(np.array([[1]]), 63, 65)
     with pytest.raises(IllegalQuotaError, match="fields of 4 bits cannot hold quotas of 5"):
-        packed_words(np.array([[1, 2]]), 5, 4)
+        free_quotas_packed_in_words(np.array([[1, 2]]), 5, 4)

@@ -7,15 +7,15 @@ from hypothesis import strategies as st
 
 from placer.quota.filter import (
     ClassRequest,
-    FieldByFieldQuotas,
-    GuardBitQuotas,
+    FieldByFieldFreeQuotas,
+    GuardBitFreeQuotas,
     SortedFreeQuotas,
     decode_class_quotas,
 )
-from placer.quota.store import ClassQuotasOnNode, QuotaStore
+from placer.quota.store import DeviceQuotasOfClassOnNode, QuotaStore
 from placer_models.quota import BitPackedQuotas, IllegalQuotaError
 
-FORMS = (FieldByFieldQuotas, GuardBitQuotas, SortedFreeQuotas)
+FORMS = (FieldByFieldFreeQuotas, GuardBitFreeQuotas, SortedFreeQuotas)
 
 
 @st.composite
@@ -53,7 +53,7 @@ def test_a_class_that_is_missing_is_not_enough() -> None:
     """
     store = QuotaStore()
     for name, free in (("a", (20, 3)), ("b", (20, 20))):
-        store.collect(name, {"gpu": ClassQuotasOnNode(free, free)})
+        store.collect(name, {"gpu": DeviceQuotasOfClassOnNode(free, free)})
 
     assert store.passing({"gpu": ClassRequest(2, 10)}).tolist() == [False, True]
     assert not store.passing({"gpu": ClassRequest(1, 20), "disk": ClassRequest(1, 1)}).any()
@@ -82,6 +82,6 @@ def test_nodes_that_disagree_about_the_width_are_refused() -> None:
         IllegalQuotaError, match="fields of 64 bits; nodes are filtered by 63 at most"
     ):
         decode_class_quotas([BitPackedQuotas.of([1], 64)])
-    for form in (FieldByFieldQuotas, GuardBitQuotas):
+    for form in (FieldByFieldFreeQuotas, GuardBitFreeQuotas):
         with pytest.raises(IllegalQuotaError, match="a quota is outside 0 to 31"):
             form(np.array([[32]]), 5)

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from placer.quota.filter import ClassRequest
-from placer.quota.ledger import NotEnoughError, QuotaGrant, QuotaLedger
-from placer.quota.store import ClassQuotasOnNode, QuotaStore
+from placer.quota.ledger import NotEnoughQuotaError, QuotaGrant, QuotaLedger
+from placer.quota.store import DeviceQuotasOfClassOnNode, QuotaStore
 from placer_models.policy import DeviceChoicePolicy
 from placer_models.quota import BitPackedQuotas, IllegalQuotaError
 
@@ -97,7 +97,7 @@ def test_a_refusal_names_what_is_gone_and_takes_nothing() -> None:
     ledger.give_out("n", {"gpu.memory": ClassRequest(3, 12)})
     before = free_of(ledger)
 
-    with pytest.raises(NotEnoughError) as refusal:
+    with pytest.raises(NotEnoughQuotaError) as refusal:
         ledger.give_out(
             "n",
             {
@@ -159,7 +159,7 @@ def test_any_sequence_leaves_a_fresh_encoding(data: st.DataObject) -> None:
         try:
             grants.append(ledger.give_out(f"n{node}", wants))
             assert passes
-        except NotEnoughError:
+        except NotEnoughQuotaError:
             assert not passes
 
     bits = ledger.store.encoded("n0")["gpu.memory"].free.bits
@@ -183,21 +183,21 @@ def test_a_copy_is_told_what_is_different() -> None:
         store.collect(
             name,
             {
-                "gpu.memory": ClassQuotasOnNode((20, 20), (20, 5)),
-                name: ClassQuotasOnNode((1,), (1,)),
+                "gpu.memory": DeviceQuotasOfClassOnNode((20, 20), (20, 5)),
+                name: DeviceQuotasOfClassOnNode((1,), (1,)),
             },
         )
     first = store.changes_since(0)
     assert set(first.nodes) == {"a", "b", "c"}
     assert store.changes_since(first.version).nodes == {}
 
-    store.collect("b", {"gpu.memory": ClassQuotasOnNode((20, 20), (20, 20))})
+    store.collect("b", {"gpu.memory": DeviceQuotasOfClassOnNode((20, 20), (20, 20))})
     store.collect("a", dict(store.quotas("a")))  # nothing new
     store.remove("c")
     second = store.changes_since(first.version)
     assert (set(second.nodes), second.gone) == ({"b"}, ("c",))
 
-    store.collect("d", {"gpu.memory": ClassQuotasOnNode((80,), (80,))})
+    store.collect("d", {"gpu.memory": DeviceQuotasOfClassOnNode((80,), (80,))})
     third = store.changes_since(second.version)
     assert set(third.nodes) == {"a", "b", "d"}
     assert third.nodes["a"]["gpu.memory"].free == BitPackedQuotas.of((20, 5), 7)
@@ -220,4 +220,4 @@ def test_quotas_that_cannot_be_are_refused(
     Nothing is free that is not there.
     """
     with pytest.raises(IllegalQuotaError, match=words):
-        ClassQuotasOnNode(total, free)
+        DeviceQuotasOfClassOnNode(total, free)

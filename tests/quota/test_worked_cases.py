@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from answers import expect
-from placer.quota.choose import SCORED, ClassUse, choose_node, strategy_score_of_shares
+from placer.quota.choose import SCORED, QuotaClassUse, choose_node, strategy_score_of_used_fractions
 from placer.quota.filter import (
     ClassRequest,
-    FieldByFieldQuotas,
-    FreeQuotas,
-    GuardBitQuotas,
+    FieldByFieldFreeQuotas,
+    FreeQuotaNodeFilter,
+    GuardBitFreeQuotas,
     SortedFreeQuotas,
     decode_class_quotas,
-    packed_words,
+    free_quotas_packed_in_words,
 )
 from placer.scheduling.decision import lone_gang
 from placer.search.options import Engine, SolveOptions
@@ -103,12 +103,14 @@ def test_a_field_is_as_wide_as_the_largest_quota(row: dict[str, Any]) -> None:
 
 
 @rows("filter")
-@pytest.mark.parametrize("form", [FieldByFieldQuotas, GuardBitQuotas, SortedFreeQuotas])
+@pytest.mark.parametrize("form", [FieldByFieldFreeQuotas, GuardBitFreeQuotas, SortedFreeQuotas])
 def test_enough_devices_have_enough(row: dict[str, Any], form: Any) -> None:
     """
     B10, B11: devices that have the amount free count, the sum over devices does not.
     """
-    free: FreeQuotas = form(*decode_class_quotas([BitPackedQuotas.of(row["free"], row["bits"])]))
+    free: FreeQuotaNodeFilter = form(
+        *decode_class_quotas([BitPackedQuotas.of(row["free"], row["bits"])])
+    )
 
     assert free.passing(ClassRequest(row["count"], row["amount"])).tolist() == [row["passes"]]
     if "fitting" in row:
@@ -124,14 +126,14 @@ def test_all_fields_of_a_word_are_compared_at_once(row: dict[str, Any]) -> None:
     """
     bits, count = row["bits"], len(row["free"])
     rows = (row["free"], [row["amount"]] * count, [1] * count)
-    ((free, repeated, ones),) = packed_words(np.array(rows), bits, bits + 1).tolist()
+    ((free, repeated, ones),) = free_quotas_packed_in_words(np.array(rows), bits, bits + 1).tolist()
     guards = ones << bits
 
     assert hex(free) == row["packed"]
     assert hex(guards) == row["guards"]
     assert hex(repeated) == row["repeated"]
     assert hex((free | guards) - repeated & guards) == row["kept"]
-    packed = GuardBitQuotas(*decode_class_quotas([BitPackedQuotas.of(row["free"], bits)]))
+    packed = GuardBitFreeQuotas(*decode_class_quotas([BitPackedQuotas.of(row["free"], bits)]))
     for asked, passes in ((row["fitting"], True), (row["fitting"] + 1, False)):
         assert packed.passing(ClassRequest(asked, row["amount"])).tolist() == [passes]
 
@@ -155,7 +157,7 @@ def test_the_node_with_the_best_score(row: dict[str, Any], strategy: NodeStrateg
     B12, B13: the two strategies may disagree about the same nodes.
     """
     nodes = {
-        name: {of: ClassUse(total, used) for of, (total, used) in classes.items()}
+        name: {of: QuotaClassUse(total, used) for of, (total, used) in classes.items()}
         for name, classes in row["nodes"].items()
     }
 
@@ -207,4 +209,4 @@ def test_a_strategy_that_scores_no_node_by_itself_is_refused() -> None:
     with pytest.raises(
         IllegalQuotaError, match="pack scores no node by itself; expected least-requ"
     ):
-        strategy_score_of_shares(NodeStrategy.PACK, [Fraction(1, 2)])
+        strategy_score_of_used_fractions(NodeStrategy.PACK, [Fraction(1, 2)])

@@ -13,8 +13,8 @@ import pytest
 
 from commands import Placer
 from placer_cli.app import main
-from placer_cli.draw.texts import fold_names
-from placer_cli.report.charts import Bar, CurvePoint, bar_chart, price_over_demand_chart
+from placer_cli.draw.texts import names_as_host_lists
+from placer_cli.report.charts import ChartBar, GrowthChartPoint, bar_chart, price_over_demand_chart
 from placer_cli.report.html import Html, html_element
 from placer_cli.report.page import SortableTableCell, html_page, html_section, sortable_table
 
@@ -169,7 +169,7 @@ def test_losses_stand_worst_first(
         for pod in one["unplaced"]:
             by_why.setdefault("; ".join(pod["reasons"]), []).append(pod["name"])
         for why, names in by_why.items():
-            assert fold_names(names) in shown
+            assert names_as_host_lists(names) in shown
             assert why in shown
 
 
@@ -239,7 +239,11 @@ def test_a_report_that_cannot_be_written_is_refused_before_the_work(
 
 
 def test_a_curve_marks_where_nodes_are_bought_and_where_nothing_does() -> None:
-    points = [CurvePoint(1.0, 0.0, 0), CurvePoint(2.0, 50.0, 3), CurvePoint(3.0, None, 0)]
+    points = [
+        GrowthChartPoint(1.0, 0.0, 0),
+        GrowthChartPoint(2.0, 50.0, 3),
+        GrowthChartPoint(3.0, None, 0),
+    ]
 
     drawn = price_over_demand_chart(points, "EUR", 2.0)
 
@@ -249,10 +253,10 @@ def test_a_curve_marks_where_nodes_are_bought_and_where_nothing_does() -> None:
 
 
 def test_bars_are_as_long_as_their_amounts() -> None:
-    drawn = bar_chart([Bar("a", 5, "5"), Bar("b", 10, "10"), Bar("none", 0, "0")])
+    drawn = bar_chart([ChartBar("a", 5, "5"), ChartBar("b", 10, "10"), ChartBar("none", 0, "0")])
 
     assert re.findall(r"width:([0-9.]+)%", drawn) == ["50.0", "100.0", "0.0"]
-    assert "width:25.0%" in bar_chart([Bar("a", 25, "25 %")], 100.0)
+    assert "width:25.0%" in bar_chart([ChartBar("a", 25, "25 %")], 100.0)
 
 
 # A real browser.

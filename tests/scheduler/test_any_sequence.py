@@ -15,7 +15,7 @@ from features.shares import sharing_gangs, sharing_instance
 from mixed_worlds import mixed, mixed_instance
 from placer.judge.breaches import breaches
 from placer.scheduler import Scheduler
-from placer.scheduling.decision import Batch, Change, Decision, lone_gang
+from placer.scheduling.decision import Batch, ClusterChange, Decision, lone_gang
 from placer.scheduling.errors import (
     NodeExistsError,
     NodeInUseError,
@@ -39,7 +39,7 @@ STEPS = (
     "placer.scheduling.decide.solve",
     "placer.search.solver.build_problem",
     "placer.search.scored.place_greedily",
-    "placer.search.judged.realise",
+    "placer.search.judged.realise_choices",
     "placer.search.judged.breaches_in_scene",
     "placer.scheduling.decide.breaches",
     "placer.scheduling.deployment.breaches",
@@ -68,7 +68,7 @@ class Known:
     updated: bool = False
 
 
-def with_the_places_taken(decision: Decision, change: Change) -> Decision:
+def with_the_places_taken(decision: Decision, change: ClusterChange) -> Decision:
     """Return a confirmed decision with the places that its pods really have."""
     assert isinstance(decision.answer, Placed | PartlyPlaced) or not decision.placement.pods
     anew = {place.key: place for place in change.laid_anew}
@@ -185,7 +185,7 @@ class AnySequence(RuleBasedStateMachine):
 
         outcome = self.scheduler.confirm(decision, options=EXACT)
 
-        if isinstance(outcome, Change):
+        if isinstance(outcome, ClusterChange):
             assert not lost
             assert not again
             if all(self.nodes[name].changed <= decision.version for name in nodes):
@@ -362,7 +362,7 @@ class AnySequence(RuleBasedStateMachine):
         else:
             if then is not None:
                 then()
-            elif isinstance(outcome, Change):
+            elif isinstance(outcome, ClusterChange):
                 self.take(with_the_places_taken(decision, outcome))
         finally:
             self.failures.undo()

@@ -4,13 +4,13 @@ import pytest
 
 from answers import expect
 from placer.scheduler import Scheduler
-from placer.scheduling.decision import Batch, Change, lone_gang
+from placer.scheduling.decision import Batch, ClusterChange, lone_gang
 from placer.scheduling.errors import ContradictionError
 from placer_models.cluster import Node
-from placer_models.policy import BindPolicy, ExclusivePolicy, QosClass, Strength
+from placer_models.policy import BindPolicy, ExclusivePolicy, QosClass, RequiredOrPreferred
 from scheduler.cluster import BOX, DEADLINE_S, EXACT, machine, pod, running
 
-PCPU, REQUIRED = ExclusivePolicy.PCPU_LEVEL, Strength.REQUIRED
+PCPU, REQUIRED = ExclusivePolicy.PCPU_LEVEL, RequiredOrPreferred.REQUIRED
 SPREAD = BindPolicy.SPREAD_BY_PCPUS
 
 
@@ -54,7 +54,7 @@ def test_two_decisions_that_would_share_a_core_are_not_both_taken() -> None:
     ]
     scheduler.confirm(decisions[0])
 
-    change = expect(Change, scheduler.confirm(decisions[1]))
+    change = expect(ClusterChange, scheduler.confirm(decisions[1]))
 
     assert [place.name for place in change.laid_anew] == ["b"]
     cores = [min(runner.placement.cpuset) // 2 for runner in scheduler.running_on("n")]

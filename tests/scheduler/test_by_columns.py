@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from placer.greedy.free_nodes import FreeColumns
+from placer.greedy.free_nodes import FreeAmountColumns
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, Decision, lone_gang
 from placer.scheduling.scheduler_state import scheduler_state_of
@@ -156,7 +156,7 @@ def test_a_scorer_sees_the_same_numbers_of_any_node_as_in_the_greedy_path() -> N
         state = scheduler_state_of(there.nodes, there.running, 0)
         asked = replace(there, gangs=wanted.gangs, strategy=NodeStrategy.EXPECTED)
         problem = build_problem(asked, state.accounts, each_core=True, absolute=True, scored=True)
-        theirs = FreeColumns(problem.nodes, problem.dimensions[MEMORY].unit).free
+        theirs = FreeAmountColumns(problem.nodes, problem.dimensions[MEMORY].unit).free
         columns = SimpleNodeColumns(state.nodes, state.accounts)
 
         assert columns.are_numbered == columns.simple.any()

@@ -8,8 +8,8 @@ import pytest
 
 from answers import expect
 from placer.scheduler import Scheduler
-from placer.scheduling.decision import Batch, Change, Decision
-from placer.scheduling.refusal import Refusal, ResourceShortage
+from placer.scheduling.decision import Batch, ClusterChange, Decision
+from placer.scheduling.refusal import DecisionResourceShortage, Refusal
 from placer_models.cluster import Node
 from placer_models.device import GPU
 from placer_models.device_share import DeviceShare
@@ -54,9 +54,9 @@ def sharing(name: str, percent: int) -> Pod:
     return Pod(name, "default", PodSpec((Container("main", Resources(devices=(request,))),)))
 
 
-def taken(outcome: Change | Refusal) -> tuple[PodPlacement, ...]:
+def taken(outcome: ClusterChange | Refusal) -> tuple[PodPlacement, ...]:
     """Return the places that are not those of the decision; it has to be taken."""
-    assert isinstance(outcome, Change), outcome.message
+    assert isinstance(outcome, ClusterChange), outcome.message
     return outcome.laid_anew
 
 
@@ -69,7 +69,7 @@ def test_a_fresh_decision_is_taken() -> None:
 
     change = scheduler.confirm(decision)
 
-    assert change == Change(version=1)
+    assert change == ClusterChange(version=1)
     taken_at_once = other.place(decision.batch, DEADLINE_S, options=QUICK)
     assert taken_at_once.change == change
     assert scheduler.snapshot() == other.snapshot()
@@ -125,7 +125,10 @@ def test_decisions_on_one_version_are_taken_until_the_node_is_full() -> None:
         assert len(frozenset().union(*owned)) == 16
         refusal = scheduler.confirm(decisions[4])
         assert refusal == Refusal(
-            (ResourceShortage("n0", "cpu", 4000, 0), ResourceShortage("n0", "gpu", 1, 0))
+            (
+                DecisionResourceShortage("n0", "cpu", 4000, 0),
+                DecisionResourceShortage("n0", "gpu", 1, 0),
+            )
         )
         check_fresh_count(scheduler)
 
@@ -170,10 +173,10 @@ def test_each_resource_that_is_gone_is_named() -> None:
 
     assert refusal == Refusal(
         (
-            ResourceShortage("n0", "cpu", 9_000, 7_000),
-            ResourceShortage("n0", "memory", 9 * GIB, 7 * GIB),
-            ResourceShortage("n0", "licence", 2, 1),
-            ResourceShortage("n0", "gpu", 3, 1),
+            DecisionResourceShortage("n0", "cpu", 9_000, 7_000),
+            DecisionResourceShortage("n0", "memory", 9 * GIB, 7 * GIB),
+            DecisionResourceShortage("n0", "licence", 2, 1),
+            DecisionResourceShortage("n0", "gpu", 3, 1),
         )
     )
     assert refusal.message == (
@@ -193,8 +196,8 @@ def test_pools_are_too_full_for_late_pods_too() -> None:
 
     assert scheduler.confirm(late) == Refusal(
         (
-            ResourceShortage("n0", "cpu", 6_500, 6_000),
-            ResourceShortage("n0", "cpu.best-effort", 6_500, 6_000),
+            DecisionResourceShortage("n0", "cpu", 6_500, 6_000),
+            DecisionResourceShortage("n0", "cpu.best-effort", 6_500, 6_000),
         )
     )
 
@@ -209,7 +212,7 @@ def test_a_node_that_is_gone_is_named_and_welcome_back() -> None:
 
     refusal = scheduler.confirm(decision)
 
-    assert refusal == Refusal((ResourceShortage("n0", "node", 1, 0),))
+    assert refusal == Refusal((DecisionResourceShortage("n0", "node", 1, 0),))
     assert refusal.message == "node n0 is gone; place the batch again"
     scheduler.add_node(Node("n0", BOX, (("name", "n0"),)))
     assert taken(scheduler.confirm(decision)) == ()
@@ -280,7 +283,7 @@ def test_shares_move_on_to_another_device() -> None:
     assert anew.devices[0].share == DeviceShare(percent=60, memory_percent=60)
     refusal = scheduler.confirm(decisions[2])
     share = DeviceShare(percent=60, memory_percent=60)
-    assert refusal == Refusal((ResourceShortage("n0", "gpu", 1, 0, share),))
+    assert refusal == Refusal((DecisionResourceShortage("n0", "gpu", 1, 0, share),))
     assert "60 % and 60 % of the memory of gpu: 1 asked, 0 left" in refusal.message
     assert taken(scheduler.confirm(deciding(scheduler, sharing("small", 40)))) == ()
     check_fresh_count(scheduler)
@@ -298,9 +301,9 @@ def test_shares_that_no_longer_fit_together_are_named() -> None:
     refusal = scheduler.confirm(both)
 
     share = DeviceShare(percent=60, memory_percent=60)
-    assert refusal == Refusal((ResourceShortage("n0", "gpu", 2, 1, share),))
+    assert refusal == Refusal((DecisionResourceShortage("n0", "gpu", 2, 1, share),))
     unequal = expect(Refusal, scheduler.confirm(late))
-    assert unequal.gone == (ResourceShortage("n0", "gpu", 1, 0, share),)
+    assert unequal.gone == (DecisionResourceShortage("n0", "gpu", 1, 0, share),)
     assert [one.name for one in unequal.unplaced] == ["d"]
     assert len(scheduler.running_on("n0")) == 1
 
@@ -322,7 +325,9 @@ def test_a_gang_is_taken_whole_or_not_at_all() -> None:
     scheduler.place(batch(pod("more", 2, node_selector=(("name", "n1"),))), DEADLINE_S)
     before = scheduler.snapshot()
 
-    assert scheduler.confirm(decision) == Refusal((ResourceShortage("n1", "cpu", 12_000, 10_000),))
+    assert scheduler.confirm(decision) == Refusal(
+        (DecisionResourceShortage("n1", "cpu", 12_000, 10_000),)
+    )
     assert scheduler.snapshot() == before
 
 
@@ -334,7 +339,9 @@ def test_a_pod_released_and_placed_elsewhere_makes_room() -> None:
     scheduler.confirm(on(scheduler, "n0", "old"))
     decision = deciding(scheduler, pod("late", 12, node_selector=(("name", "n0"),)))
     scheduler.confirm(on(scheduler, "n0", "between"))
-    assert scheduler.confirm(decision) == Refusal((ResourceShortage("n0", "cpu", 12_000, 8_000),))
+    assert scheduler.confirm(decision) == Refusal(
+        (DecisionResourceShortage("n0", "cpu", 12_000, 8_000),)
+    )
 
     scheduler.release([key("old")])
     scheduler.place(batch(pod("old", 4, node_selector=(("name", "n1"),))), DEADLINE_S)
@@ -396,7 +403,7 @@ def test_a_decision_that_places_nothing_holds_for_ever() -> None:
     decision = scheduler.place(batch(pod("huge", 999)), DEADLINE_S, dry_run=True, options=QUICK)
     scheduler.cordon("n0")
 
-    assert scheduler.confirm(decision) == Change(version=1)
+    assert scheduler.confirm(decision) == ClusterChange(version=1)
     assert scheduler.version == 1
 
 

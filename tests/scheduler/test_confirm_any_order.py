@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from features.shares import sharing_gangs, sharing_instance
 from mixed_worlds import FEATURES
 from placer.scheduler import Scheduler
-from placer.scheduling.decision import Batch, Change, Decision
+from placer.scheduling.decision import Batch, ClusterChange, Decision
 from placer.scheduling.errors import NodeInUseError
 from placer.search.options import SolveOptions
 from placer_models.cluster import Instance
@@ -110,12 +110,12 @@ def check_one(scheduler: Scheduler, decision: Decision, counts: Counter[str]) ->
 
     outcome = scheduler.confirm(decision, options=ENOUGH)
 
-    taken = isinstance(outcome, Change)
+    taken = isinstance(outcome, ClusterChange)
     counts["too many ways" if expected is None else "taken" if taken else "refused"] += 1
     if expected is not None:
         assert taken == expected, getattr(outcome, "message", "taken")
     check_fresh_count(scheduler)
-    if not isinstance(outcome, Change):
+    if not isinstance(outcome, ClusterChange):
         assert scheduler.snapshot() == before
         assert outcome.gone or outcome.unplaced or outcome.breaches
         return

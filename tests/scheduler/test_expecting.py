@@ -16,11 +16,15 @@ from placer_models.cluster import Instance, Machine, Node
 from placer_models.demand import ExpectedDemand, ExpectedShape, expected_demand_from_counts
 from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare
-from placer_models.expected import alike_counted_together, expected_shape_prices, shapes_admitted_by
+from placer_models.expected import (
+    admitted_shape_mask,
+    expected_shape_prices,
+    group_equal_left_nodes,
+)
 from placer_models.forecast import (
-    expected_demand_in,
+    expected_counts_from_known_pods,
     expected_shape_of,
-    forecast_of,
+    given_or_learned_demand,
     learned_demand,
 )
 from placer_models.goals import EXPECTED, USABLE
@@ -152,7 +156,7 @@ def test_pods_in_batches_teach_what_pods_one_by_one_do(
 
     def learned_after(arrivals: int, at_a_time: int) -> ExpectedDemand:
         state = scheduler_state_of([FEW_CPUS], (), 0)
-        learner = expecting.Expecting(NOTHING_EXPECTED)
+        learner = expecting.ExpectationTracker(NOTHING_EXPECTED)
         pods = [pod(f"p{i}", 1 + i // 100, percent=10 * (1 + i % 9)) for i in range(arrivals)]
         for first in range(0, arrivals, at_a_time):
             learner.demand_on(state)
@@ -242,8 +246,8 @@ def prices(scheduler: Scheduler, demand: ExpectedDemand) -> tuple[int, ...]:
     lefts = [node_left(scheduler.account_of(node.name)) for node in nodes]
     return expected_shape_prices(
         demand,
-        alike_counted_together(
-            (shapes_admitted_by(demand, n), left) for n, left in zip(nodes, lefts, strict=True)
+        group_equal_left_nodes(
+            (admitted_shape_mask(demand, n), left) for n, left in zip(nodes, lefts, strict=True)
         ),
     )
 
@@ -282,7 +286,7 @@ def test_pods_without_gpus_are_expected_where_cpu_is_scarce(cpus: int, is_expect
     alone, beside = ExpectedShape(1000 * (cpus - 12), 0, 0), ExpectedShape(3000, 1)
     known = {alone: 1, beside: 4}
 
-    found = forecast_of(known, [FEW_CPUS, MANY_CPUS])
+    found = expected_counts_from_known_pods(known, [FEW_CPUS, MANY_CPUS])
 
     assert found == (known if is_expected else {beside: 4})
     assert (alone in learned_demand(known, 5, [FEW_CPUS, MANY_CPUS]).shapes) == is_expected
@@ -294,8 +298,8 @@ def test_pods_without_gpus_alone_are_nothing_to_expect() -> None:
     """
     alone, beside = ExpectedShape(9000, 0, 0), ExpectedShape(3000, 1)
 
-    assert forecast_of({alone: 1}, [FEW_CPUS]) == {}
-    assert forecast_of({alone: 1, beside: 1}, []) == {alone: 1, beside: 1}
+    assert expected_counts_from_known_pods({alone: 1}, [FEW_CPUS]) == {}
+    assert expected_counts_from_known_pods({alone: 1, beside: 1}, []) == {alone: 1, beside: 1}
 
 
 @pytest.mark.parametrize(("each", "is_expected"), [(16, False), (17, True)])
@@ -307,7 +311,9 @@ def test_memory_is_expected_where_it_is_scarce(each: int, is_expected: bool) -> 
     known = {ExpectedShape(1000, 1, memory_bytes=each): 3}
     nodes = [FEW_CPUS, MANY_CPUS]
 
-    assert forecast_of(known, nodes) == {ExpectedShape(1000, 1, memory_bytes=each * is_expected): 3}
+    assert expected_counts_from_known_pods(known, nodes) == {
+        ExpectedShape(1000, 1, memory_bytes=each * is_expected): 3
+    }
     demand = learned_demand(known, 3, nodes)
     whole = {shape.memory_bytes for shape in demand.shapes if shape.tolerations}
     assert demand.looks_at_memory == is_expected
@@ -320,7 +326,7 @@ def test_pods_that_differ_in_memory_alone_are_expected_together_where_there_is_e
     """
     known = {ExpectedShape(1000, 1, memory_bytes=1): 3, ExpectedShape(1000, 1, memory_bytes=2): 4}
 
-    assert forecast_of(known, [FEW_CPUS]) == {ExpectedShape(1000, 1): 7}
+    assert expected_counts_from_known_pods(known, [FEW_CPUS]) == {ExpectedShape(1000, 1): 7}
 
 
 def test_the_fast_path_keeps_memory_beside_gpus() -> None:
@@ -396,6 +402,6 @@ def test_instances_without_a_demand_expect_what_runs_and_waits() -> None:
     """
     asked = Instance((FEW_CPUS,), batch(pod("p", 2), pod("q", 2), pod("r", gpus=0)).gangs)
 
-    demand = expected_demand_in(asked)
+    demand = given_or_learned_demand(asked)
     assert [(s.cpu_milli, s.gpus) for s in demand.shapes] == [(1000, 0), (2000, 1), (8000, 4)]
     assert demand.counts == (1, 2, 1)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import placer.scheduler
-from placer.counting.placements import UnrealisableNode
+from placer.counting.placements import NodeIdAssignmentFailure
 from placer.judge.breaches import Breach
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, Decision
@@ -46,8 +46,8 @@ def find_a_breach(*_: object, **__: object) -> tuple[Breach, ...]:
     return (Breach("memory", "n0", "too much"),)
 
 
-def realise_nothing(*_: object, **__: object) -> UnrealisableNode:
-    return UnrealisableNode("n0", "no reason")
+def realise_nothing(*_: object, **__: object) -> NodeIdAssignmentFailure:
+    return NodeIdAssignmentFailure("n0", "no reason")
 
 
 STEPS: dict[str, tuple[str, Callable[..., Any], type[Exception]]] = {
@@ -55,8 +55,8 @@ STEPS: dict[str, tuple[str, Callable[..., Any], type[Exception]]] = {
     "the baseline": ("placer.scheduling.scheduler_state.StartingAccounts", fail, UnforeseenError),
     "the problem": ("placer.search.solver.build_problem", fail, UnforeseenError),
     "the greedy path": ("placer.search.scored.place_greedily", fail, UnforeseenError),
-    "realising": ("placer.search.judged.realise", fail, UnforeseenError),
-    "no ids for the counts": ("placer.search.judged.realise", realise_nothing, SolverError),
+    "realising": ("placer.search.judged.realise_choices", fail, UnforeseenError),
+    "no ids for the counts": ("placer.search.judged.realise_choices", realise_nothing, SolverError),
     "the judge of the search": ("placer.search.judged.breaches_in_scene", fail, UnforeseenError),
     "a breach in the search": (
         "placer.search.judged.breaches_in_scene",

@@ -7,7 +7,7 @@ import pytest
 
 from greedy import roomy
 from mixed_worlds import mixed_instance
-from placer.greedy.scorer import NodeScoring
+from placer.greedy.scorer import NodeScoringMethod
 from placer.greedy.scorers.best_fit import BestFitScoring
 from placer.greedy.scorers.fragmentation import FragmentationScoring
 from placer.scheduler import Scheduler
@@ -30,7 +30,7 @@ def lone(pods: Sequence[Pod]) -> tuple[Gang, ...]:
 
 def options_for(rng: Random, pods: Sequence[Pod]) -> SolveOptions:
     """Return one of all strategies and scorers."""
-    scorings: tuple[NodeScoring, ...] = (
+    scorings: tuple[NodeScoringMethod, ...] = (
         BestFitScoring(),
         FragmentationScoring.of(pod.spec for pod in pods),
     )

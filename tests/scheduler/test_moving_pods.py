@@ -6,7 +6,7 @@ import pytest
 
 from answers import expect
 from placer.scheduler import Scheduler
-from placer.scheduling.decision import Change, Decision
+from placer.scheduling.decision import ClusterChange, Decision
 from placer.scheduling.refusal import Refusal
 from placer_models.cluster import Node
 from placer_models.device import GPU
@@ -64,7 +64,7 @@ def test_a_dry_run_with_moves_is_taken_later_whole() -> None:
     others = [scheduler.fork(), Scheduler.restore(scheduler.snapshot())]
 
     for one in (scheduler, *others):
-        change = expect(Change, one.confirm(decision, options=EXACT))
+        change = expect(ClusterChange, one.confirm(decision, options=EXACT))
         assert (change.version, change.moved) == (1, decision.moves)
         assert one.version == 1
         check_fresh_count(one)

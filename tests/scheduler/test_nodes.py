@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from placer.greedy.scorer import NodeScoring
+from placer.greedy.scorer import NodeScoringMethod
 from placer.greedy.scorers.best_fit import BestFitScoring
 from placer.scheduler import Scheduler
-from placer.scheduling.decision import Change
+from placer.scheduling.decision import ClusterChange
 from placer.scheduling.errors import (
     ContradictionError,
     NodeExistsError,
@@ -55,7 +55,7 @@ def test_a_new_node_takes_pods() -> None:
     wanted = batch(pod("a", 4))
     assert isinstance(scheduler.place(wanted, DEADLINE_S, options=EXACT).answer, Infeasible)
 
-    assert scheduler.add_node(NODE) == Change(version=1)
+    assert scheduler.add_node(NODE) == ClusterChange(version=1)
 
     assert isinstance(scheduler.place(wanted, DEADLINE_S, options=EXACT).answer, Placed)
 
@@ -69,7 +69,7 @@ def test_a_cordoned_node_keeps_its_pods_and_takes_none() -> None:
 
     scheduler.cordon("n0")
     version = scheduler.version
-    assert scheduler.cordon("n0") == Change(version)
+    assert scheduler.cordon("n0") == ClusterChange(version)
 
     late = batch(pod("late", 1))
     assert isinstance(scheduler.place(late, DEADLINE_S, options=EXACT).answer, Infeasible)
@@ -99,7 +99,7 @@ def test_a_broken_device_is_reported_with_its_pod() -> None:
 
 
 @pytest.mark.parametrize("scoring", [None, BestFitScoring()], ids=["expected", "best fit"])
-def test_a_device_that_is_healthy_again_is_given(scoring: NodeScoring | None) -> None:
+def test_a_device_that_is_healthy_again_is_given(scoring: NodeScoringMethod | None) -> None:
     """
     A scorer that has seen the node with three GPUs sees four, and the pod that wants all gets them.
     """
@@ -201,7 +201,7 @@ def test_an_update_without_news_changes_nothing() -> None:
     scheduler = with_one()
     before = scheduler.snapshot()
 
-    assert scheduler.update_node(Node("n0", machine())) == Change(before.version)
+    assert scheduler.update_node(Node("n0", machine())) == ClusterChange(before.version)
     assert scheduler.snapshot() == before
 
 

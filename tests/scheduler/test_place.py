@@ -14,7 +14,7 @@ from placer.search.options import SolveOptions
 from placer_models.cluster import Node
 from placer_models.placement import Infeasible, PartlyPlaced, Placed
 from placer_models.pod import DeviceRequest, GangGroup, Resources
-from placer_models.policy import DeviceScope, QosClass
+from placer_models.policy import QosClass, SameTypeDevicesScope
 from placer_models.topology import Hugepages
 from scheduler.cluster import (
     BOX,
@@ -91,7 +91,9 @@ def test_what_a_call_returns_is_frozen() -> None:
     )
 
     types = {type(each) for value in given for each in _dataclasses_in(value)}
-    assert {"Decision", "Node", "PodSpec", "Account", "Pool"} <= {each.__name__ for each in types}
+    assert {"Decision", "Node", "PodSpec", "Account", "NodeCpuPool"} <= {
+        each.__name__ for each in types
+    }
     assert [each.__name__ for each in types if not each.__dataclass_params__.frozen] == []
 
 
@@ -258,7 +260,13 @@ BAD_BATCHES = {
         "asks for -2 devices of type 'gpu'",
     ),
     "two scopes of a type": (
-        batch(pod("a", gpus=2, scopes=(("gpu", DeviceScope.NODE), ("gpu", DeviceScope.PCIE)))),
+        batch(
+            pod(
+                "a",
+                gpus=2,
+                scopes=(("gpu", SameTypeDevicesScope.NODE), ("gpu", SameTypeDevicesScope.PCIE)),
+            )
+        ),
         "scopes for devices of the types gpu, gpu",
     ),
     "a group of nobody": (

@@ -3,7 +3,7 @@
 import pytest
 
 from placer.scheduler import Scheduler
-from placer.scheduling.decision import Batch, Change, Snapshot
+from placer.scheduling.decision import Batch, ClusterChange, SchedulerSnapshot
 from placer.scheduling.errors import NodeExistsError, UnknownPodError
 from placer_models.cluster import Instance, Node
 from placer_models.placement import Placed
@@ -68,14 +68,14 @@ def test_a_restored_scheduler_goes_on() -> None:
     early = scheduler.place(wanted, DEADLINE_S, dry_run=True, options=QUICK)
     scheduler.cordon("n1")
     snapshot = scheduler.snapshot()
-    assert isinstance(Scheduler.restore(snapshot).confirm(early), Change)
+    assert isinstance(Scheduler.restore(snapshot).confirm(early), ClusterChange)
     late = scheduler.place(wanted, DEADLINE_S, dry_run=True, options=QUICK)
 
     restored = Scheduler.restore(snapshot)
 
     assert restored.snapshot() == snapshot
-    assert isinstance(restored.confirm(late), Change)
-    assert isinstance(scheduler.confirm(late), Change)
+    assert isinstance(restored.confirm(late), ClusterChange)
+    assert isinstance(scheduler.confirm(late), ClusterChange)
     assert restored.snapshot() == scheduler.snapshot()
 
 
@@ -101,7 +101,7 @@ def test_a_snapshot_is_judged_like_any_words() -> None:
     node = Node("n0", BOX)
 
     with pytest.raises(NodeExistsError):
-        Scheduler.restore(Snapshot(Instance((node, node), ()), version=3))
+        Scheduler.restore(SchedulerSnapshot(Instance((node, node), ()), version=3))
 
 
 def test_releasing_nothing_changes_nothing() -> None:
@@ -111,7 +111,7 @@ def test_releasing_nothing_changes_nothing() -> None:
     scheduler = busy()
     before = scheduler.snapshot()
 
-    assert scheduler.release([]) == Change(before.version)
+    assert scheduler.release([]) == ClusterChange(before.version)
     assert scheduler.snapshot() == before
 
     scheduler.release([key("old-ls"), key("old-ls")])
@@ -162,5 +162,5 @@ def test_a_decision_of_a_fork_can_be_taken() -> None:
     fork = scheduler.fork()
     decision = fork.place(batch(pod("a", 4, QosClass.LSR)), DEADLINE_S, options=QUICK)
 
-    assert isinstance(scheduler.confirm(decision), Change)
+    assert isinstance(scheduler.confirm(decision), ClusterChange)
     assert scheduler.placement_of(key("a")) == fork.placement_of(key("a"))

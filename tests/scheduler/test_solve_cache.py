@@ -15,13 +15,13 @@ from placer.greedy.place import place_greedily
 from placer.judge.breaches import breaches
 from placer.judge.measure import measure
 from placer.scheduler import Scheduler
-from placer.scheduling.decision import Batch, Change
+from placer.scheduling.decision import Batch, ClusterChange
 from placer.scheduling.scheduler_state import SchedulerState, scheduler_state_of
 from placer.search.baseline import CacheBetweenSolves, StartingAccounts
 from placer.search.solver import solve
 from placer.state import problem_cache
 from placer.state.batch import build_problem
-from placer.state.node_states import RelevantNodeFacts
+from placer.state.node_states import RelevantNodeFactNames
 from placer_models import incremental
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, Machine, Node, RunningPod
@@ -157,7 +157,7 @@ def test_equal_kinds_are_one_also_after_some_had_to_go(monkeypatch: pytest.Monke
     A node known before and one like it that is new are of one kind.
     """
     monkeypatch.setattr(problem_cache, "MOST_VALUES", 0)
-    relevant = RelevantNodeFacts(frozenset(), frozenset(), frozenset())
+    relevant = RelevantNodeFactNames(frozenset(), frozenset(), frozenset())
     first, second = Node("n0", BOX), Node("n1", BOX)
     known = problem_cache.ProblemCache()
     known.kinds_of((first,), relevant)
@@ -171,7 +171,7 @@ def test_what_devices_are_called_makes_no_kinds() -> None:
     """
     In a cluster every GPU has a UUID; nodes are of one kind all the same.
     """
-    relevant = RelevantNodeFacts(frozenset(), frozenset(), frozenset())
+    relevant = RelevantNodeFactNames(frozenset(), frozenset(), frozenset())
     nodes = []
     for name in ("n0", "n1"):
         gpus = tuple(Device("gpu", minor, f"GPU-{name}-{minor}") for minor in range(2))
@@ -187,7 +187,7 @@ def test_machines_that_are_read_anew_do_not_pile_up(monkeypatch: pytest.MonkeyPa
     A node whose machine is another object each time, though an equal one, leaves few behind.
     """
     monkeypatch.setattr(problem_cache, "MOST_OLD_MACHINES", 3)
-    relevant = RelevantNodeFacts(frozenset(), frozenset(), frozenset())
+    relevant = RelevantNodeFactNames(frozenset(), frozenset(), frozenset())
     known = problem_cache.ProblemCache()
     read = [replace(BOX) for _ in range(20)]
     alive = set(map(id, read))
@@ -258,7 +258,7 @@ def test_a_long_row_of_calls_on_many_nodes_is_decided_as_if_nothing_was_kept() -
         )
         placed += len(decision.placement.pods)
         if dry and rng.random() < 0.5:
-            assert isinstance(scheduler.confirm(decision), Change)
+            assert isinstance(scheduler.confirm(decision), ClusterChange)
         for _ in range(rng.randrange(3)):
             jumbled(rng, scheduler, step)
     check_fresh_count(scheduler)

@@ -9,8 +9,8 @@ import pytest
 from answers import expect
 from placer.scheduler import Scheduler
 from placer.scheduling import decide
-from placer.scheduling.decision import Change
-from placer.scheduling.refusal import Refusal, ResourceShortage
+from placer.scheduling.decision import ClusterChange
+from placer.scheduling.refusal import DecisionResourceShortage, Refusal
 from placer_models.cluster import Node
 from placer_models.placement import Placed
 from placer_models.policy import QosClass
@@ -26,7 +26,7 @@ def test_of_decisions_on_one_view_of_a_node_as_many_are_taken_as_fit() -> None:
     scheduler = Scheduler([Node("n0", BOX)])
     decided = Barrier(THREADS)
 
-    def decide_and_confirm(name: str) -> Change | Refusal:
+    def decide_and_confirm(name: str) -> ClusterChange | Refusal:
         wanted = batch(pod(name, 7, gpus=1))
         decision = scheduler.place(wanted, DEADLINE_S, dry_run=True, options=QUICK)
         decided.wait(DEADLINE_S)
@@ -36,11 +36,11 @@ def test_of_decisions_on_one_view_of_a_node_as_many_are_taken_as_fit() -> None:
         outcomes = list(pool.map(decide_and_confirm, [f"p{i}" for i in range(THREADS)]))
 
     assert sorted(type(outcome).__name__ for outcome in outcomes) == [
-        *["Change"] * 2,
+        *["ClusterChange"] * 2,
         *["Refusal"] * (THREADS - 2),
     ]
     gone = {o.gone for o in outcomes if isinstance(o, Refusal)}
-    assert gone == {(ResourceShortage("n0", "cpu", 7_000, 2_000),)}
+    assert gone == {(DecisionResourceShortage("n0", "cpu", 7_000, 2_000),)}
     assert len(scheduler.running_on("n0")) == 2
     check_fresh_count(scheduler)
 
@@ -94,5 +94,5 @@ def test_reading_and_dry_runs_wait_for_nobody(monkeypatch: pytest.MonkeyPatch) -
             go_on.set()
         assert isinstance(slow.result().answer, Placed)
 
-    change = expect(Change, scheduler.confirm(quick))
+    change = expect(ClusterChange, scheduler.confirm(quick))
     assert [place.name for place in change.laid_anew] == ["b"]

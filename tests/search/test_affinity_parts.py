@@ -27,20 +27,20 @@ from judge.cases_affinity import DB as LS_DB
 from judge.cases_in_node_affinity import BY_DB, FAR_FROM_DB, NEAR_DB, OFF_DB, TWO_DB, owner
 from judge.hand import gang, node, placed, put, world
 from placer.judge.breaches import breaches
-from placer.judge.measure import is_better, measure
+from placer.judge.measure import are_tier_values_better, measure
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, Decision, lone_gang
 from placer.scheduling.errors import ContradictionError
 from placer.scheduling.refusal import Refusal
-from placer.search.budget import Budget
+from placer.search.budget import SolveBudget
 from placer.search.neighbourhoods import NeighbourhoodSearch
 from placer.search.options import Engine, SolveOptions
 from placer.search.outside_witnesses import nodes_of_pods_without_company, outside_pods_that_match
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import RunningPod
-from placer_models.network import LevelRule, LevelRuleKind
+from placer_models.network import GangNetworkLevelRule, GangNetworkLevelRuleKind
 from placer_models.pod import Pod
-from placer_models.policy import QosClass, Strength
+from placer_models.policy import QosClass, RequiredOrPreferred
 from search.by_parts import answer
 
 
@@ -66,10 +66,12 @@ def test_a_pod_that_stays_in_a_part_keeps_its_company() -> None:
     A member of a gang that spreads beyond the part runs there as others do; whom it needs
     would rather be on the other node, and no wish is worth that.
     """
-    spread = LevelRule("rack", LevelRuleKind.SPREAD, count=1)
+    spread = GangNetworkLevelRule("rack", GangNetworkLevelRuleKind.SPREAD, count=1)
     racks = [replace(node(name), domains=(("rack", name),)) for name in ("n", "m", "far")]
     needy = app("needy", "web", WITH_DB)
-    longing = app("db", "db", replace(AffinityTerm((("app", "old"),)), strength=Strength.PREFERRED))
+    longing = app(
+        "db", "db", replace(AffinityTerm((("app", "old"),)), strength=RequiredOrPreferred.PREFERRED)
+    )
     instance = world(
         gang("g", needy, app("beyond", "web"), levels=[spread]),
         longing,
@@ -88,7 +90,7 @@ def test_a_pod_that_stays_in_a_part_keeps_its_company() -> None:
         [tier for tier, _ in worth],
         [value for _, value in worth],
         [None] * len(worth),
-        Budget(SolveOptions(workers=1, seed=1)),
+        SolveBudget(SolveOptions(workers=1, seed=1)),
         Random(1),
         size=3,
     )
@@ -192,7 +194,7 @@ def test_parts_keep_pods_together_and_apart_and_never_lose() -> None:
         greedy = answer(instance, Engine.GREEDY)
 
         assert breaches(instance, found) == ()
-        assert not is_better(measure(instance, greedy), measure(instance, found))
+        assert not are_tier_values_better(measure(instance, greedy), measure(instance, found))
 
 
 def test_a_part_knows_who_owns_cpus_beyond_it() -> None:

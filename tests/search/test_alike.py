@@ -18,7 +18,7 @@ from placer_models.goals import TIERS_OF, WORTH, ObjectiveSense
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import Placed, PodPlacement
 from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
-from placer_models.policy import BindPolicy, QosClass, Strength
+from placer_models.policy import BindPolicy, QosClass, RequiredOrPreferred
 from placer_models.problem.rooms import room_points
 from placer_models.topology import Cpu, NumaNode, Topology
 from worlds import tiny_instance
@@ -160,7 +160,7 @@ def test_pods_that_spread_over_cores_may_share_all_of_them() -> None:
         (Container("main", Resources(3000)),),
         QosClass.LSR,
         bind=BindPolicy.SPREAD_BY_PCPUS,
-        bind_strength=Strength.REQUIRED,
+        bind_strength=RequiredOrPreferred.REQUIRED,
     )
     nodes = (Node("n0", machine), Node("n1", machine))
     answer = solve(Instance(nodes, equal_pods(2, wanted)), SolveOptions(work_limit=5, workers=1))

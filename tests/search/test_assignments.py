@@ -15,7 +15,7 @@ from placer_models.device import GPU
 from placer_models.machines.catalogue import load_machine
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
-from placer_models.problem.node_state import CoreDistinction, NodeState
+from placer_models.problem.node_state import CoreClassGranularity, NodeState
 from placer_models.problem.problem import Problem
 
 
@@ -37,7 +37,7 @@ def pair_by_pair(problem: Problem) -> int:
         for node in problem.nodes:
             if problem.fits[unit.shape][node.kind] is not None:
                 found += 1
-                if problem.granularity >= CoreDistinction.PAIRS:
+                if problem.granularity >= CoreClassGranularity.PAIRS:
                     found += len(node.cores) // CORES_OF_A_SEAT
     return found
 

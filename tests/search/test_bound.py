@@ -4,7 +4,7 @@ import pytest
 
 from brute_force import best_vector
 from judge.hand import pod, world
-from placer.search.budget import Budget
+from placer.search.budget import SolveBudget
 from placer.search.exact import trivial_tier_bounds
 from placer.search.first_tier_bounds import bound_first_tiers
 from placer.search.options import SolveOptions
@@ -19,7 +19,7 @@ from worlds import tiny_instance
 
 def bounds(instance: Instance, values: list[int]) -> list[int | None]:
     problem = build_problem(instance)
-    budget = Budget(SolveOptions(workers=1, time_limit_s=60))
+    budget = SolveBudget(SolveOptions(workers=1, time_limit_s=60))
     return bound_first_tiers(problem, values, trivial_tier_bounds(problem), budget)
 
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from placer.search.binding import minimal_set_giving_bound
-from placer.search.bound_notes import BoundOrigins
-from placer.search.budget import Budget
+from placer.search.bound_notes import TierBoundOrigins
+from placer.search.budget import SolveBudget
 from placer.search.first_tier_bounds import bound_first_tiers, resources_limiting_placed_pods
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
@@ -18,10 +18,10 @@ from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.placement import (
     Answer,
-    BoundSource,
     PartlyPlaced,
     Placed,
     TierBottleneck,
+    TierBoundSource,
     TierValue,
 )
 from placer_models.pod import DeviceRequest, Gang, PodSpec, Resources
@@ -63,7 +63,7 @@ def test_what_is_all_placed_is_bounded_by_the_limit() -> None:
     """
     tier = first_tier(solve(Instance(nodes(1), pods(2, 1, 1)), WORK))
 
-    assert (tier.bound, tier.bound_from, tier.binds) == (4, BoundSource.LIMIT, ())
+    assert (tier.bound, tier.bound_from, tier.binds) == (4, TierBoundSource.LIMIT, ())
 
 
 def test_the_tightest_bound_is_named() -> None:
@@ -72,7 +72,7 @@ def test_the_tightest_bound_is_named() -> None:
     """
     tier = first_tier(solve(Instance(nodes(2), pods(6, 1, 3)), WORK))
 
-    assert (tier.bound, tier.bound_from) == (8, BoundSource.RELAXED_MODEL)
+    assert (tier.bound, tier.bound_from) == (8, TierBoundSource.RELAXED_MODEL)
     assert tier.binds == (TierBottleneck("memory"),)
 
 
@@ -82,7 +82,7 @@ def test_the_answer_says_what_binds() -> None:
     """
     tier = first_tier(solve(Instance(nodes(2), pods(6, 1, 4)), WORK))
 
-    assert (tier.bound, tier.bound_from) == (8, BoundSource.SUMS)
+    assert (tier.bound, tier.bound_from) == (8, TierBoundSource.SUMS)
     assert tier.binds == (TierBottleneck("memory"),)
 
 
@@ -91,7 +91,7 @@ def test_sums_name_memory_where_memory_runs_out() -> None:
     The same without a search.
     """
     problem = build_problem(Instance(nodes(2), pods(6, 1, 4)))
-    found = bound_by_sums(problem, [0], [12], Budget(WORK))
+    found = bound_by_sums(problem, [0], [12], SolveBudget(WORK))
 
     assert found.bounds == [8]
     assert found.binds == [(TierBottleneck("memory"),)]
@@ -103,7 +103,7 @@ def test_two_resources_bind_together() -> None:
     """
     waiting = (*pods(6, 4, 0), *pods(6, 0, 4))
     problem = build_problem(Instance(nodes(2), waiting))
-    found = bound_by_sums(problem, [0], [24], Budget(WORK))
+    found = bound_by_sums(problem, [0], [24], SolveBudget(WORK))
 
     assert found.bounds[0] is not None
     assert found.bounds[0] < 24
@@ -116,7 +116,7 @@ def test_pods_that_are_confined_to_nodes_are_bounded_by_those_nodes() -> None:
     """
     both = tuple(replace(node, labels=POOL if i < 2 else ()) for i, node in enumerate(nodes(4)))
     problem = build_problem(Instance(both, pods(6, 4, 1, node_selector=POOL)))
-    found = bound_by_sums(problem, [0], [12], Budget(WORK))
+    found = bound_by_sums(problem, [0], [12], SolveBudget(WORK))
 
     assert found.bounds == [8]
     assert found.binds == [(TierBottleneck("cpu", ("n0", "n1")),)]
@@ -128,7 +128,7 @@ def test_devices_are_those_of_the_nodes_that_have_them() -> None:
     """
     gangs = tuple(asking(f"p{i}", Resources(1000, devices=share_of_gpu(60))) for i in range(4))
     problem = build_problem(Instance((Node("g", gpu_machine(3)), *nodes(1)), gangs))
-    found = bound_by_sums(problem, [0], [8], Budget(WORK))
+    found = bound_by_sums(problem, [0], [8], SolveBudget(WORK))
 
     assert found.bounds == [6]
     assert found.binds == [(TierBottleneck("gpu", ("g",)),)]
@@ -140,7 +140,7 @@ def test_more_of_what_does_not_bind_does_not_help(memory_gib: int) -> None:
     With CPUs binding, the bound is the same whatever memory the pods ask for.
     """
     problem = build_problem(Instance(nodes(1), pods(3, 7, memory_gib)))
-    found = bound_by_sums(problem, [0], [6], Budget(WORK))
+    found = bound_by_sums(problem, [0], [6], SolveBudget(WORK))
 
     assert found.bounds == [2]
     assert len(found.binds[0]) == 1
@@ -151,14 +151,18 @@ def test_notes_name_the_source_of_each_change() -> None:
     Whoever changes bounds is named; what changes in between comes from a model.
     """
     bounds: list[int | None] = [10, None, 0]
-    notes = BoundOrigins.of_limits(bounds)
-    with notes.by(bounds, BoundSource.SUMS):
+    notes = TierBoundOrigins.of_limits(bounds)
+    with notes.by(bounds, TierBoundSource.SUMS):
         bounds[0] = 8
     bounds[1] = 5
-    with notes.by(bounds, BoundSource.RELAXED_MODEL):
+    with notes.by(bounds, TierBoundSource.RELAXED_MODEL):
         bounds[0] = 7
 
-    assert notes.sources == [BoundSource.RELAXED_MODEL, BoundSource.MODEL, BoundSource.LIMIT]
+    assert notes.sources == [
+        TierBoundSource.RELAXED_MODEL,
+        TierBoundSource.MODEL,
+        TierBoundSource.LIMIT,
+    ]
 
 
 def test_what_binds_holds_as_long_as_its_bound() -> None:
@@ -166,14 +170,14 @@ def test_what_binds_holds_as_long_as_its_bound() -> None:
     Once another bound is tighter, the sums' bottlenecks are not what holds pods back.
     """
     bounds: list[int | None] = [10]
-    notes = BoundOrigins.of_limits(bounds)
-    with notes.by(bounds, BoundSource.SUMS):
+    notes = TierBoundOrigins.of_limits(bounds)
+    with notes.by(bounds, TierBoundSource.SUMS):
         bounds[0] = 8
-    notes.bind(BoundSource.SUMS, [(TierBottleneck("memory"),)])
+    notes.bind(TierBoundSource.SUMS, [(TierBottleneck("memory"),)])
     before = notes.binds[0]
-    with notes.by(bounds, BoundSource.PATTERNS):
+    with notes.by(bounds, TierBoundSource.PATTERNS):
         bounds[0] = 7
-    notes.bind(BoundSource.SUMS, [(TierBottleneck("cpu"),)])
+    notes.bind(TierBoundSource.SUMS, [(TierBottleneck("cpu"),)])
 
     assert before == (TierBottleneck("memory"),)
     assert notes.binds[0] == ()
@@ -191,7 +195,7 @@ def test_the_relaxed_model_names_the_class_of_nodes_whose_resource_is_short() ->
     Pods of 5 GiB: one fits a small node by its memory; by their CPUs four fit any node.
     """
     problem = build_problem(Instance(small_and_large(), pods(20, 2, 5)))
-    budget = Budget(WORK)
+    budget = SolveBudget(WORK)
     (bound,) = bound_first_tiers(problem, [0], [40], budget)
 
     assert bound == 20  # one on each small node, four on each large one
@@ -209,7 +213,7 @@ def test_nodes_without_a_resource_are_not_what_binds() -> None:
     gangs = tuple(asking(f"p{i}", asked) for i in range(5))
     problem = build_problem(Instance((Node("g", gpu_machine(3)), *nodes(1)), gangs))
 
-    assert resources_limiting_placed_pods(problem, [0], 0, 6, Budget(WORK)) == (
+    assert resources_limiting_placed_pods(problem, [0], 0, 6, SolveBudget(WORK)) == (
         TierBottleneck("gpu", ("g",)),
     )
 
@@ -221,7 +225,9 @@ def test_nothing_is_said_to_bind_when_the_time_is_over() -> None:
     problem = build_problem(Instance(small_and_large(), pods(20, 2, 5)))
 
     assert (
-        resources_limiting_placed_pods(problem, [0], 0, 20, Budget(replace(WORK, work_limit=0)))
+        resources_limiting_placed_pods(
+            problem, [0], 0, 20, SolveBudget(replace(WORK, work_limit=0))
+        )
         == ()
     )
     everything = ["cpu", "memory"]

@@ -3,7 +3,7 @@
 import pytest
 
 from placer.search import budget as module
-from placer.search.budget import Budget
+from placer.search.budget import SolveBudget
 from placer.search.options import SolveOptions
 
 
@@ -25,11 +25,11 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-def budget(clock: Clock, options: SolveOptions) -> Budget:
-    return Budget(options, started_s=clock.now_s)
+def budget(clock: Clock, options: SolveOptions) -> SolveBudget:
+    return SolveBudget(options, started_s=clock.now_s)
 
 
-def overdue(time: Budget) -> bool:
+def overdue(time: SolveBudget) -> bool:
     return time.until_overdue_s is not None and time.until_overdue_s < 0
 
 

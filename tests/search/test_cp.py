@@ -6,25 +6,25 @@ import pytest
 from ortools.sat.python.cp_model import CpModel, CpSolver
 
 from placer.search import cp
-from placer.search.budget import Budget
+from placer.search.budget import SolveBudget
 from placer.search.cp import (
-    ModelAnswer,
     SolverError,
+    TieredModelSolveResult,
     better_solution_and_bound,
     optimise_expression,
 )
 from placer.search.options import SolveOptions
 from placer_models.goals import ObjectiveSense
 
-NOTHING: ModelAnswer[CpSolver] = ModelAnswer(None, (), (None,))
+NOTHING: TieredModelSolveResult[CpSolver] = TieredModelSolveResult(None, (), (None,))
 
 
-def found(value: int, bound: int | None) -> ModelAnswer[CpSolver]:
-    return ModelAnswer(None, (value,), (bound,))
+def found(value: int, bound: int | None) -> TieredModelSolveResult[CpSolver]:
+    return TieredModelSolveResult(None, (value,), (bound,))
 
 
-def budget(seconds: float = 10) -> Budget:
-    return Budget(SolveOptions(workers=1, time_limit_s=seconds))
+def budget(seconds: float = 10) -> SolveBudget:
+    return SolveBudget(SolveOptions(workers=1, time_limit_s=seconds))
 
 
 def test_a_search_that_had_no_time_claims_no_bound() -> None:
@@ -127,8 +127,8 @@ def test_symmetries_are_looked_for_where_the_time_allows(
 )
 def test_the_better_value_and_the_narrower_bound_are_kept(
     sense: ObjectiveSense,
-    first: ModelAnswer[CpSolver],
-    second: ModelAnswer[CpSolver],
+    first: TieredModelSolveResult[CpSolver],
+    second: TieredModelSolveResult[CpSolver],
     value: int | None,
     bound: int | None,
 ) -> None:
@@ -137,5 +137,7 @@ def test_the_better_value_and_the_narrower_bound_are_kept(
 
 
 def test_a_second_call_without_solution_is_told_as_such() -> None:
-    second: ModelAnswer[CpSolver] = ModelAnswer(None, (), (None,), infeasible=True)
+    second: TieredModelSolveResult[CpSolver] = TieredModelSolveResult(
+        None, (), (None,), infeasible=True
+    )
     assert better_solution_and_bound(found(3, 4), second, ObjectiveSense.MAXIMISE).infeasible

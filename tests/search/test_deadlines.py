@@ -6,7 +6,7 @@ import pytest
 
 from mixed_worlds import mixed_instance
 from placer.search import joint_search, neighbourhoods
-from placer.search.halt import Halt
+from placer.search.halt import SearchHalt
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance
@@ -42,7 +42,7 @@ def test_a_halted_search_answers_with_what_it_has() -> None:
     """
     for seed in range(25):
         instance = tiny_instance(seed)
-        halt = Halt()
+        halt = SearchHalt()
         halt.call()
         greedy = placement_of(instance, options(60, Engine.GREEDY))
 
@@ -55,9 +55,9 @@ def test_a_halt_ends_what_runs() -> None:
     """
     halted = []
     for seed in range(25):
-        halt, told = Halt(), []
+        halt, told = SearchHalt(), []
 
-        def tell(words: str, halt: Halt = halt, told: list[str] = told) -> None:
+        def tell(words: str, halt: SearchHalt = halt, told: list[str] = told) -> None:
             told.append(words)
             if words.startswith("tier"):
                 halt.call()
@@ -75,7 +75,7 @@ def test_time_that_is_left_goes_on_being_used(monkeypatch: pytest.MonkeyPatch) -
     for size in ("MOST_ASSIGNMENTS", "MOST_LINKED_ASSIGNMENTS", "FEW_ASSIGNMENTS"):
         monkeypatch.setattr(joint_search, size, 0)
     monkeypatch.setattr(neighbourhoods, "FRUITLESS_ROUNDS", 2)
-    halt, told = Halt(), []
+    halt, told = SearchHalt(), []
 
     def tell(words: str) -> None:
         told.append(words)

@@ -15,8 +15,12 @@ from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Machine, Node
-from placer_models.device import Device, LinkMatrix
-from placer_models.links import counts_by_class, device_classes_by_links, total_device_pair_distance
+from placer_models.device import Device, GpuLinkMatrix
+from placer_models.links import (
+    counts_by_class,
+    linked_classes_of_devices,
+    total_device_pair_distance,
+)
 from placer_models.placement import DeviceGrant, PartlyPlaced, Placed, Placement, PodPlacement
 from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources
 from placer_models.policy import AlignmentPolicy
@@ -38,17 +42,17 @@ DEVICES = tuple(
 """Two devices of a type on each NUMA node, four in a package; 1 and 2, 5 and 6 share a switch."""
 
 
-def machine(links: LinkMatrix | None = None) -> Machine:
+def machine(links: GpuLinkMatrix | None = None) -> Machine:
     return Machine("box", "", TOPOLOGY, DEVICES, links)
 
 
-def links(*fast: tuple[int, int]) -> LinkMatrix:
+def links(*fast: tuple[int, int]) -> GpuLinkMatrix:
     """Return links of one speed, but for some pairs that are faster."""
     rows = tuple(
         tuple(0 if i == j else 2 if (min(i, j), max(i, j)) in fast else 1 for j in range(8))
         for i in range(8)
     )
-    return LinkMatrix(tuple(range(8)), rows, tuple(("L",) * 8 for _ in range(8)))
+    return GpuLinkMatrix(tuple(range(8)), rows, tuple(("L",) * 8 for _ in range(8)))
 
 
 def wanting(kind: str, count: int, alignment: AlignmentPolicy = AlignmentPolicy.NONE) -> Pod:
@@ -132,7 +136,7 @@ def far_apart(instance: Instance, placement: Placement) -> int:
         node = next(node for node in instance.nodes if node.name == place.node)
         for kind in {d.type for d in place.devices}:
             healthy = [d for d in node.machine.devices if d.type == kind and node.is_healthy(d)]
-            board = device_classes_by_links(tuple(healthy), node.machine.gpu_links)
+            board = linked_classes_of_devices(tuple(healthy), node.machine.gpu_links)
             total += total_device_pair_distance(board, counts_by_class(board, place.minors(kind)))
     return total
 

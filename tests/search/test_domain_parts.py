@@ -22,10 +22,10 @@ from placer.search.outside_witnesses import closed_copies_of_outside_nodes, outs
 from placer.search.solver import solve
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.goals import GATHERING
-from placer_models.network import LevelRule, LevelRuleKind
+from placer_models.network import GangNetworkLevelRule, GangNetworkLevelRuleKind
 from placer_models.placement import Infeasible, PartlyPlaced
 from placer_models.pod import Pod
-from placer_models.policy import Strength
+from placer_models.policy import RequiredOrPreferred
 from search.by_parts import answer
 
 
@@ -93,7 +93,7 @@ def racks(*sizes: int) -> tuple[Node, ...]:
     return tuple(Node(f"n{i}", box, domains=(("rack", rack),)) for i, rack in enumerate(names))
 
 
-def asking(*rules: LevelRule, pods: int, minimum: int | None = None) -> Instance:
+def asking(*rules: GangNetworkLevelRule, pods: int, minimum: int | None = None) -> Instance:
     """Return a gang of pods of one core, and racks of one and of two nodes."""
     wide = replace(gang("g", *[spec(1)] * pods, minimum=minimum), levels=rules)
     return Instance(nodes=racks(1, 2), gangs=(wide,))
@@ -103,22 +103,92 @@ def asking(*rules: LevelRule, pods: int, minimum: int | None = None) -> Instance
 @pytest.mark.parametrize(
     ("rules", "pods", "minimum", "placed", "short"),
     [
-        ([LevelRule("rack", LevelRuleKind.GATHER)], 4, None, 4, None),
-        ([LevelRule("rack", LevelRuleKind.GATHER)], 5, None, 0, None),
-        ([LevelRule("rack", LevelRuleKind.GATHER)], 5, 3, 4, None),
-        ([LevelRule("rack", LevelRuleKind.GATHER, Strength.PREFERRED)], 4, None, 4, 0),
-        ([LevelRule("rack", LevelRuleKind.GATHER, Strength.PREFERRED)], 5, None, 5, 1),
-        ([LevelRule("rack", LevelRuleKind.SPREAD, count=2)], 4, None, 4, None),
-        ([LevelRule("rack", LevelRuleKind.SPREAD, count=2)], 5, None, 0, None),
-        ([LevelRule("rack", LevelRuleKind.SPREAD, Strength.PREFERRED, 2)], 4, None, 4, 0),
-        ([LevelRule("rack", LevelRuleKind.SPREAD, Strength.PREFERRED, 2)], 5, None, 5, 1),
-        ([LevelRule("rack", LevelRuleKind.MULTIPLES, count=4)], 4, None, 4, None),
-        ([LevelRule("rack", LevelRuleKind.MULTIPLES, count=3)], 6, 3, 3, None),
-        ([LevelRule("rack", LevelRuleKind.MULTIPLES, count=3)], 6, None, 0, None),
+        ([GangNetworkLevelRule("rack", GangNetworkLevelRuleKind.GATHER)], 4, None, 4, None),
+        ([GangNetworkLevelRule("rack", GangNetworkLevelRuleKind.GATHER)], 5, None, 0, None),
+        ([GangNetworkLevelRule("rack", GangNetworkLevelRuleKind.GATHER)], 5, 3, 4, None),
         (
             [
-                LevelRule("node", LevelRuleKind.SPREAD, count=1),
-                LevelRule("rack", LevelRuleKind.GATHER),
+                GangNetworkLevelRule(
+                    "rack", GangNetworkLevelRuleKind.GATHER, RequiredOrPreferred.PREFERRED
+                )
+            ],
+            4,
+            None,
+            4,
+            0,
+        ),
+        (
+            [
+                GangNetworkLevelRule(
+                    "rack", GangNetworkLevelRuleKind.GATHER, RequiredOrPreferred.PREFERRED
+                )
+            ],
+            5,
+            None,
+            5,
+            1,
+        ),
+        (
+            [GangNetworkLevelRule("rack", GangNetworkLevelRuleKind.SPREAD, count=2)],
+            4,
+            None,
+            4,
+            None,
+        ),
+        (
+            [GangNetworkLevelRule("rack", GangNetworkLevelRuleKind.SPREAD, count=2)],
+            5,
+            None,
+            0,
+            None,
+        ),
+        (
+            [
+                GangNetworkLevelRule(
+                    "rack", GangNetworkLevelRuleKind.SPREAD, RequiredOrPreferred.PREFERRED, 2
+                )
+            ],
+            4,
+            None,
+            4,
+            0,
+        ),
+        (
+            [
+                GangNetworkLevelRule(
+                    "rack", GangNetworkLevelRuleKind.SPREAD, RequiredOrPreferred.PREFERRED, 2
+                )
+            ],
+            5,
+            None,
+            5,
+            1,
+        ),
+        (
+            [GangNetworkLevelRule("rack", GangNetworkLevelRuleKind.MULTIPLES, count=4)],
+            4,
+            None,
+            4,
+            None,
+        ),
+        (
+            [GangNetworkLevelRule("rack", GangNetworkLevelRuleKind.MULTIPLES, count=3)],
+            6,
+            3,
+            3,
+            None,
+        ),
+        (
+            [GangNetworkLevelRule("rack", GangNetworkLevelRuleKind.MULTIPLES, count=3)],
+            6,
+            None,
+            0,
+            None,
+        ),
+        (
+            [
+                GangNetworkLevelRule("node", GangNetworkLevelRuleKind.SPREAD, count=1),
+                GangNetworkLevelRule("rack", GangNetworkLevelRuleKind.GATHER),
             ],
             3,
             2,
@@ -129,7 +199,7 @@ def asking(*rules: LevelRule, pods: int, minimum: int | None = None) -> Instance
 )
 def test_both_engines_find_the_domains(
     engine: Engine,
-    rules: list[LevelRule],
+    rules: list[GangNetworkLevelRule],
     pods: int,
     minimum: int | None,
     placed: int,
@@ -150,7 +220,7 @@ def test_reasons_name_the_levels() -> None:
     """
     Which nodes are in no domain, and what the members keep to together.
     """
-    world = asking(LevelRule("rack", LevelRuleKind.GATHER), pods=5)
+    world = asking(GangNetworkLevelRule("rack", GangNetworkLevelRuleKind.GATHER), pods=5)
     nodes = tuple(replace(node, domains=()) for node in world.nodes)
 
     for instance, reasons in (

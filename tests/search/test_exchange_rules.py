@@ -9,16 +9,16 @@ import pytest
 
 from answers import expect
 from placer.counting.account import accounts_of
-from placer.counting.placements import UnrealisableNode, realise
+from placer.counting.placements import NodeIdAssignmentFailure, realise_choices
 from placer.greedy.place import place_greedily
 from placer.judge.breaches import breaches
 from placer.search import joint_search
-from placer.search.budget import Budget
-from placer.search.exchanges.device_columns import device_sum_columns
-from placer.search.exchanges.domain_rules import DomainRules
+from placer.search.budget import SolveBudget
+from placer.search.exchanges.device_columns import device_capacity_constraints
+from placer.search.exchanges.domain_rules import ExchangeDomainRules
 from placer.search.exchanges.lots import exchange_lots_of, shapes_never_exchanged
-from placer.search.exchanges.mending import ExchangeRepair
-from placer.search.exchanges.on_nodes import NodePlacer
+from placer.search.exchanges.mending import ExchangePlacementRepairer
+from placer.search.exchanges.on_nodes import ExchangeGreedyPodPlacer
 from placer.search.exchanges.placed import place_by_exchanges
 from placer.search.exchanges.room_columns import capacity_left_columns
 from placer.search.options import SolveOptions
@@ -28,7 +28,7 @@ from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.placement import Infeasible, Placed
 from placer_models.pod import Container, Gang, Pod, PodSpec, Resources, Variant
-from placer_models.policy import BindPolicy, QosClass, Strength
+from placer_models.policy import BindPolicy, QosClass, RequiredOrPreferred
 from placer_models.problem.problem import Choices, Problem
 from placer_models.topology import Cpu, NumaNode, Topology
 from search.exchange_worlds import (
@@ -46,12 +46,12 @@ WORK = SolveOptions(workers=1, seed=1, work_limit=1)
 
 def proposed(problem: Problem, start: Choices) -> Choices | None:
     values = placed_points(problem, start)
-    return place_by_exchanges(problem, start, values, [None] * len(values), Budget(WORK), 1)
+    return place_by_exchanges(problem, start, values, [None] * len(values), SolveBudget(WORK), 1)
 
 
 def legal(world: Instance, problem: Problem, choices: Choices) -> bool:
-    placement = realise(world, accounts_of(world), problem, choices)
-    return not isinstance(placement, UnrealisableNode) and not breaches(world, placement)
+    placement = realise_choices(world, accounts_of(world), problem, choices)
+    return not isinstance(placement, NodeIdAssignmentFailure) and not breaches(world, placement)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_pods_that_look_at_others_keep_all_rules(seeds: range) -> None:
         world = related_world(seed)
         problem = build_problem(world)
         staying = shapes_never_exchanged(problem)
-        rules = DomainRules(problem, {})
+        rules = ExchangeDomainRules(problem, {})
         free = {pod for lot in exchange_lots_of(problem, {}) for pod in lot.pods}
         greedy = place_greedily(problem)
         kept = {pod: choice for pod, choice in greedy.items() if pod not in free}
@@ -191,7 +191,7 @@ def test_what_fits_a_node_fits_its_columns(seed: int) -> None:
     problem = build_problem(world)
     choices = place_greedily(problem)
     asked = sorted(set(problem.pods))
-    columns = list(device_sum_columns(problem, problem.nodes, asked))
+    columns = list(device_capacity_constraints(problem, problem.nodes, asked))
 
     assert len(columns) >= 6
     for column in columns:
@@ -201,8 +201,8 @@ def test_what_fits_a_node_fits_its_columns(seed: int) -> None:
             assert sum(column.sizes[shape] for shape in there) <= column.room[at]
     # What is left once some are there is still room enough for the others.
     first = dict(list(choices.items())[: len(choices) // 2])
-    layer = NodePlacer(problem, first, lambda: False)
-    for column in device_sum_columns(problem, layer.nodes, asked):
+    layer = ExchangeGreedyPodPlacer(problem, first, lambda: False)
+    for column in device_capacity_constraints(problem, layer.nodes, asked):
         for at in range(2):
             there = [
                 problem.pods[pod]
@@ -225,7 +225,7 @@ def test_two_large_shares_do_not_fit_one_gpu_by_the_columns() -> None:
     large = [problem.pods[i] for i in range(3)]
     said = [
         sum(column.sizes[shape] for shape in large) <= column.room[0]
-        for column in device_sum_columns(problem, problem.nodes, set(problem.pods))
+        for column in device_capacity_constraints(problem, problem.nodes, set(problem.pods))
     ]
 
     assert said[:6] == [True, False, True] * 2
@@ -244,10 +244,10 @@ def test_nodes_are_mended() -> None:
     )
     world = Instance((Node("a", gpu_machine(2)), Node("b", gpu_machine(2))), gangs)
     problem = build_problem(world)
-    layer = NodePlacer(problem, {}, lambda: False)
+    layer = ExchangeGreedyPodPlacer(problem, {}, lambda: False)
     columns = capacity_left_columns(problem, layer.nodes, range(9))
     assert columns is not None
-    mender = ExchangeRepair(
+    mender = ExchangePlacementRepairer(
         columns, layer, problem.pods.__getitem__, np.random.default_rng(1), lambda _: False
     )
 
@@ -267,7 +267,7 @@ def test_once_the_time_is_over_no_node_is_mended() -> None:
     """
     gangs = tuple(asking(f"p{i}", Resources(1000)) for i in range(12))
     problem = build_problem(Instance((Node("a", gpu_machine(0)), Node("b", gpu_machine(0))), gangs))
-    layer = NodePlacer(problem, {}, lambda: True)
+    layer = ExchangeGreedyPodPlacer(problem, {}, lambda: True)
     columns = capacity_left_columns(problem, layer.nodes, range(12))
     assert columns is not None
     asked: list[int] = []
@@ -277,7 +277,7 @@ def test_once_the_time_is_over_no_node_is_mended() -> None:
         return True
 
     thing_of = problem.pods.__getitem__
-    mender = ExchangeRepair(columns, layer, thing_of, np.random.default_rng(1), stop)
+    mender = ExchangePlacementRepairer(columns, layer, thing_of, np.random.default_rng(1), stop)
     wanted = {0: list(range(6)), 1: list(range(6, 12))}
 
     assert mender.mend(wanted, set(range(12))) == ({}, list(range(12)))
@@ -335,7 +335,7 @@ def whole_cores_world(seed: int) -> Instance:
         cuts = sorted(rng.sample(range(1, room), len(cpus) - 1))
         for i, (count, first, last) in enumerate(zip(cpus, (0, *cuts), (*cuts, room), strict=True)):
             resources = Resources(1000 * count, (last - first) * GIB)
-            bound = {"bind": BindPolicy.FULL_PCPUS, "bind_strength": Strength.REQUIRED}
+            bound = {"bind": BindPolicy.FULL_PCPUS, "bind_strength": RequiredOrPreferred.REQUIRED}
             gangs.append(asking(f"p{at}-{i}", resources, **bound))
     rng.shuffle(gangs)
     return Instance(nodes, tuple(gangs))

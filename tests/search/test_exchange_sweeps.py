@@ -9,29 +9,33 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from placer import compiled
-from placer.search.budget import Budget
+from placer.search.budget import SolveBudget
 from placer.search.exchanges.compiled_sweeps import run_annealing_sweeps_with_numba
 from placer.search.exchanges.draws import GUMBEL, gumbel_of, random_numbers_at
 from placer.search.exchanges.move_rules import (
     NO_RULE,
     NOWHERE,
-    DomainCountRule,
-    DomainCountRules,
-    empty_domain_count_rules,
+    ExchangeDomainCountRuleKind,
+    ExchangeDomainRuleArrays,
+    empty_domain_count_rule_arrays,
 )
 from placer.search.exchanges.swaps import (
-    BinsWithItems,
-    compiled_or_plain_sweeps,
+    ExchangeBinsWithItems,
     exchange_until_all_fit,
     exchange_until_all_fit_in_threads,
+    pick_annealing_sweep_function,
 )
-from placer.search.exchanges.sweeps import BinArrays, Slots, run_annealing_sweeps_with_numpy
+from placer.search.exchanges.sweeps import (
+    ExchangeSweepArrays,
+    Slots,
+    run_annealing_sweeps_with_numpy,
+)
 from placer.search.options import SolveOptions
 
 COMPILED = "placer.search.exchanges.compiled_sweeps"
 
 
-def some_bins(seed: int) -> BinArrays:
+def some_bins(seed: int) -> ExchangeSweepArrays:
     """Return nodes and at most one spare bin, with things that are barred here or there."""
     rng = np.random.default_rng(seed)
     count, width = int(rng.integers(3, 20)), int(rng.integers(2, 16))
@@ -42,7 +46,7 @@ def some_bins(seed: int) -> BinArrays:
     room[count - spare :] = np.inf
     gaps = [shapes] * (width - held)
     slots = np.array([[*range(i * held, (i + 1) * held), *gaps] for i in range(count)])
-    return BinArrays(
+    return ExchangeSweepArrays(
         sizes=sizes,
         room=room,
         weights=1.0 / np.where(np.isinf(room), 1.0, room),
@@ -56,10 +60,10 @@ def some_bins(seed: int) -> BinArrays:
     )
 
 
-def some_rules(rng: np.random.Generator, slots: Slots, spare: int) -> DomainCountRules:
+def some_rules(rng: np.random.Generator, slots: Slots, spare: int) -> ExchangeDomainRuleArrays:
     """Return rules of all kinds, none to two for each item, which are kept at first."""
     count, items = len(slots), int(slots.max())
-    kinds = rng.integers(0, len(DomainCountRule), int(rng.integers(0, 8)))
+    kinds = rng.integers(0, len(ExchangeDomainCountRuleKind), int(rng.integers(0, 8)))
     domains = np.vstack(
         [np.arange(count), rng.integers(0, 3, count), rng.integers(NOWHERE, 2, count)]
     )
@@ -72,15 +76,17 @@ def some_rules(rng: np.random.Generator, slots: Slots, spare: int) -> DomainCoun
         mine = rng.permutation(len(kinds))[: int(rng.integers(0, 3))]
         of[item, : len(mine)] = mine
         weights[item, : len(mine)] = np.where(rng.random(len(mine)) < 0.5, 1, 50)
-        weights[item, : len(mine)][kinds[mine] >= DomainCountRule.AT_MOST] = 1
+        weights[item, : len(mine)][kinds[mine] >= ExchangeDomainCountRuleKind.AT_MOST] = 1
     none = np.zeros(len(kinds), dtype=np.int64)
     starts = np.append(0, sizes.cumsum())
-    rules = DomainCountRules(
+    rules = ExchangeDomainRuleArrays(
         of=of,
         weights=weights,
         kinds=kinds,
         bases=np.full(len(kinds), 50),
-        most=np.where(kinds >= DomainCountRule.AT_MOST, rng.integers(1, 4, len(kinds)), 50),
+        most=np.where(
+            kinds >= ExchangeDomainCountRuleKind.AT_MOST, rng.integers(1, 4, len(kinds)), 50
+        ),
         rows=rows,
         domains=domains,
         starts=starts,
@@ -92,9 +98,9 @@ def some_rules(rng: np.random.Generator, slots: Slots, spare: int) -> DomainCoun
     rules = rules.counted(slots)
     # As much is allowed as there is at first, and a little more.
     for rule in range(len(kinds)):
-        if kinds[rule] >= DomainCountRule.AT_MOST:
+        if kinds[rule] >= ExchangeDomainCountRuleKind.AT_MOST:
             slack = int(rng.integers(0, 2))
-            least = rules.least[rule] if kinds[rule] == DomainCountRule.EVEN else 0
+            least = rules.least[rule] if kinds[rule] == ExchangeDomainCountRuleKind.EVEN else 0
             rules.most[rule] = rules.largest[rule] - least + slack
     return rules
 
@@ -123,7 +129,7 @@ def test_compiled_sweeps_do_what_those_of_numpy_do(seed: int, stream: int, first
     assert not ((mine.slots[:, :-1] == gap) & (mine.slots[:, 1:] != gap)).any()
 
 
-def unequal(seed: int) -> BinsWithItems:
+def unequal(seed: int) -> ExchangeBinsWithItems:
     """Return 8 small and 4 large nodes, and pods that take 98.5 % of two resources, anywhere."""
     rng = np.random.default_rng(seed)
     pods = 8 * 4 + 4 * 12
@@ -132,14 +138,14 @@ def unequal(seed: int) -> BinsWithItems:
     slots = np.full((12, 30), pods)
     for pod in range(pods):
         slots[pod % 12, pod // 12] = pod
-    return BinsWithItems(
+    return ExchangeBinsWithItems(
         sizes=sizes,
         room=np.array([small] * 8 + [3 * small] * 4),
         likes=np.append(np.arange(pods), -1),
         kinds=np.zeros(12, dtype=np.intp),
         barred=np.zeros((pods + 1, 1), dtype=np.bool_),
         slots=slots,
-        rules=empty_domain_count_rules(pods + 1),
+        rules=empty_domain_count_rule_arrays(pods + 1),
     )
 
 
@@ -166,17 +172,17 @@ def test_draws_are_those_of_splitmix64() -> None:
     assert gumbel_of(np.array([0, 2**64 - 1], dtype=np.uint64)).tolist() == [GUMBEL[0], GUMBEL[-1]]
 
 
-def crowd_of(bins: BinArrays) -> BinsWithItems:
+def crowd_of(bins: ExchangeSweepArrays) -> ExchangeBinsWithItems:
     room = np.where(np.isinf(bins.room), np.inf, bins.room * 1.2)
     nothing = np.zeros_like(bins.barred, dtype=np.bool_)
-    return BinsWithItems(
+    return ExchangeBinsWithItems(
         bins.sizes,
         room,
         bins.likes,
         bins.kinds,
         nothing,
         bins.slots.copy(),
-        empty_domain_count_rules(len(bins.sizes)),
+        empty_domain_count_rule_arrays(len(bins.sizes)),
     )
 
 
@@ -198,7 +204,7 @@ def test_the_first_stream_that_settles_counts() -> None:
         several += best > 0
         spent = set()
         for run in (run_annealing_sweeps_with_numpy, run_annealing_sweeps_with_numba):
-            budget = Budget(SolveOptions(workers=3, seed=1, work_limit=100))
+            budget = SolveBudget(SolveOptions(workers=3, seed=1, work_limit=100))
             found = replace(crowd, slots=crowd.slots.copy())
 
             assert exchange_until_all_fit_in_threads(found, 24, streams, budget, run) is any(
@@ -213,7 +219,7 @@ def test_the_first_stream_that_settles_counts() -> None:
 
 
 def test_work_that_is_spent_ends_the_runs() -> None:
-    budget = Budget(SolveOptions(workers=2, seed=1, work_limit=1))
+    budget = SolveBudget(SolveOptions(workers=2, seed=1, work_limit=1))
     budget.total = 0.01
     crowd = crowd_of(some_bins(1))
     crowd.room = crowd.room * 0.1
@@ -227,7 +233,7 @@ def test_without_numba_sweeps_are_those_of_numpy(monkeypatch: pytest.MonkeyPatch
     """
     So too where it is broken, or where it finds no folder to write to.
     """
-    assert compiled_or_plain_sweeps(10.0) is run_annealing_sweeps_with_numba
+    assert pick_annealing_sweep_function(10.0) is run_annealing_sweeps_with_numba
     for fault in (ImportError("no numba"), RuntimeError("cannot cache function")):
 
         def failing(name: str, fault: Exception = fault) -> None:
@@ -235,10 +241,10 @@ def test_without_numba_sweeps_are_those_of_numpy(monkeypatch: pytest.MonkeyPatch
 
         monkeypatch.setattr(compiled, "import_module", failing)
 
-        assert compiled_or_plain_sweeps(10.0) is run_annealing_sweeps_with_numpy
+        assert pick_annealing_sweep_function(10.0) is run_annealing_sweeps_with_numpy
 
     monkeypatch.delitem(sys.modules, COMPILED)
 
     assert (
-        compiled_or_plain_sweeps(1.0) is run_annealing_sweeps_with_numpy
+        pick_annealing_sweep_function(1.0) is run_annealing_sweeps_with_numpy
     )  # Loading it would take the time that is left.

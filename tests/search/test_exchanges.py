@@ -9,17 +9,17 @@ import pytest
 
 from judge.hand import node
 from placer.counting.account import accounts_of
-from placer.counting.placements import UnrealisableNode, realise
+from placer.counting.placements import NodeIdAssignmentFailure, realise_choices
 from placer.greedy.place import place_greedily
 from placer.judge.breaches import breaches
 from placer.judge.measure import measure
 from placer.search import joint_search
-from placer.search.budget import Budget
+from placer.search.budget import SolveBudget
 from placer.search.exchanges.lots import exchange_lots_of
-from placer.search.exchanges.move_rules import empty_domain_count_rules
+from placer.search.exchanges.move_rules import empty_domain_count_rule_arrays
 from placer.search.exchanges.placed import place_by_exchanges
-from placer.search.exchanges.swaps import BinsWithItems, exchange_until_all_fit
-from placer.search.exchanges.wanted import lot_exclusion_options
+from placer.search.exchanges.swaps import ExchangeBinsWithItems, exchange_until_all_fit
+from placer.search.exchanges.wanted import options_of_lots_to_leave_out
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
 from placer.state.batch import build_problem
@@ -118,7 +118,7 @@ def proposed(world: Instance, seed: int = 1) -> tuple[Problem, Choices, Choices 
     return (
         problem,
         start,
-        place_by_exchanges(problem, start, values, bounds, Budget(WORK), seed),
+        place_by_exchanges(problem, start, values, bounds, SolveBudget(WORK), seed),
     )
 
 
@@ -138,10 +138,10 @@ def test_exchanges_reach_what_brute_force_does(seeds: tuple[int, ...]) -> None:
         best, value = best_points(problem, start), points(problem, set(start))
         assert value is not None
         if found is not None:
-            placement = realise(world, accounts_of(world), problem, found)
+            placement = realise_choices(world, accounts_of(world), problem, found)
             after = points(problem, set(found))
 
-            assert not isinstance(placement, UnrealisableNode)
+            assert not isinstance(placement, NodeIdAssignmentFailure)
             assert breaches(world, placement) == ()
             assert after is not None
             assert value < after <= best
@@ -174,7 +174,7 @@ def test_members_above_a_minimum_are_left_out_before_it() -> None:
         rng = np.random.default_rng(seed)
         sizes = rng.integers(1, 9, (len(mine), 2)).astype(float)
         room = np.array([10.0, 10.0])
-        offers = lot_exclusion_options(lots, mine, sizes, room, rng)
+        offers = options_of_lots_to_leave_out(lots, mine, sizes, room, rng)
 
         assert [offer.points for offer in offers] == sorted(
             {offer.points for offer in offers}, reverse=True
@@ -197,14 +197,14 @@ def test_exchanges_lose_nobody_and_leave_who_is_out_for_his_like_alone() -> None
     sizes = np.array([[3.0], [3.0], [2.0], [2.0], [1.0], [1.0], [4.0], [4.0], [0.0]])
     slots = np.array([[0, 1, 2, 3, 8], [4, 5, 8, 8, 8], [6, 7, 8, 8, 8]])
     likes = np.array([0, 1, 2, 2, 2, 2, 2, 2, -1])
-    crowd = BinsWithItems(
+    crowd = ExchangeBinsWithItems(
         sizes=sizes,
         room=np.array([[7.0], [6.0], [np.inf]]),
         likes=likes,
         kinds=np.array([0, 1, 2]),
         barred=np.array([[False] * 3] * 5 + [[True, False, False]] + [[False] * 3] * 3),
         slots=slots.copy(),
-        rules=empty_domain_count_rules(9),
+        rules=empty_domain_count_rule_arrays(9),
     )
 
     assert exchange_until_all_fit(crowd, 2_000, 3, lambda _: False)
@@ -257,13 +257,13 @@ def test_when_the_work_is_done_too_early_who_fits_stays() -> None:
     """
     world = crowded(2)
     problem = build_problem(world)
-    budget = Budget(WORK)
+    budget = SolveBudget(WORK)
     budget.total = 0.004
     found = place_by_exchanges(problem, {}, [0, 0], [None, None], budget, 1)
 
     assert found is not None
     assert 50 <= len(found) < 60
     assert {pod for pod in range(60) if pod % 2} <= found.keys()
-    placement = realise(world, accounts_of(world), problem, found)
-    assert not isinstance(placement, UnrealisableNode)
+    placement = realise_choices(world, accounts_of(world), problem, found)
+    assert not isinstance(placement, NodeIdAssignmentFailure)
     assert breaches(world, placement) == ()

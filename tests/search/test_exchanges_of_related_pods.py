@@ -11,12 +11,12 @@ import pytest
 
 from judge.hand import node
 from placer.counting.account import accounts_of
-from placer.counting.placements import UnrealisableNode, realise
+from placer.counting.placements import NodeIdAssignmentFailure, realise_choices
 from placer.greedy.place import place_greedily
 from placer.judge.breaches import breaches
-from placer.search.budget import Budget
+from placer.search.budget import SolveBudget
 from placer.search.exchanges import placed
-from placer.search.exchanges.domain_rules import DomainRules
+from placer.search.exchanges.domain_rules import ExchangeDomainRules
 from placer.search.exchanges.placed import place_by_exchanges
 from placer.search.exchanges.sweeps import run_annealing_sweeps_with_numpy
 from placer.search.options import SolveOptions
@@ -137,7 +137,7 @@ def best_points(world: Instance, problem: Problem) -> list[int]:
 
 def proposed(problem: Problem, start: Choices) -> Choices | None:
     values = placed_points(problem, start)
-    return place_by_exchanges(problem, start, values, [None] * len(values), Budget(WORK), 1)
+    return place_by_exchanges(problem, start, values, [None] * len(values), SolveBudget(WORK), 1)
 
 
 @pytest.mark.parametrize(
@@ -160,10 +160,10 @@ def test_exchanges_reach_what_brute_force_does(seeds: tuple[int, ...]) -> None:
         assert before <= best
         found = proposed(problem, start)
         if found is not None:
-            placement = realise(world, accounts_of(world), problem, found)
+            placement = realise_choices(world, accounts_of(world), problem, found)
             after = placed_points(problem, found)
 
-            assert not isinstance(placement, UnrealisableNode)
+            assert not isinstance(placement, NodeIdAssignmentFailure)
             assert breaches(world, placement) == ()
             assert before < after <= best
             reached += after == best
@@ -218,14 +218,14 @@ def test_pods_that_keep_apart_or_spread_fill_nodes(
     start = place_greedily(problem)
     found = proposed(problem, start)
     monkeypatch.setattr(
-        placed, "compiled_or_plain_sweeps", lambda _: run_annealing_sweeps_with_numpy
+        placed, "pick_annealing_sweep_function", lambda _: run_annealing_sweeps_with_numpy
     )
 
     assert len(start) < 60
     assert found is not None
     assert len(found) == 60
-    placement = realise(world, accounts_of(world), problem, found)
-    assert not isinstance(placement, UnrealisableNode)
+    placement = realise_choices(world, accounts_of(world), problem, found)
+    assert not isinstance(placement, NodeIdAssignmentFailure)
     assert breaches(world, placement) == ()
     assert proposed(problem, start) == found
 
@@ -252,7 +252,7 @@ def test_rules_count_what_stays_and_what_runs() -> None:
         )
         problem = build_problem(Instance(nodes, gangs))
         choice = place_greedily(problem)[0]
-        rules = DomainRules(problem, {0: choice.on(0)})
+        rules = ExchangeDomainRules(problem, {0: choice.on(0)})
         # Spare bins come last; the second pod waits in one.
         moves = rules.of_items([0], 5).counted(np.array([[1], [1], [1], [1], [0]]))
         items, gap, spare = np.array([[0]]), np.array([[1]]), np.array([4])

@@ -16,7 +16,7 @@ from placer.search.reasons.question import OtherPods
 from placer_models.affinity import EVERY_NAMESPACE, AffinityTerm, InNodeAffinityLevel
 from placer_models.cluster import Node, RunningPod
 from placer_models.pod import Pod
-from placer_models.policy import QosClass, Strength
+from placer_models.policy import QosClass, RequiredOrPreferred
 from placer_models.selectors import LabelExpression, SelectorOperator
 
 ZONES = tuple(node(f"n{i}", labels={"zone": "ab"[i % 2]} if i < 3 else {}) for i in range(4))
@@ -89,7 +89,13 @@ def drawn_term(rng: Random) -> AffinityTerm:
     return AffinityTerm(
         tuple(sorted(labels.items())),
         apart=rng.random() < 0.2,
-        strength=rng.choice((Strength.REQUIRED, Strength.REQUIRED, Strength.PREFERRED)),
+        strength=rng.choice(
+            (
+                RequiredOrPreferred.REQUIRED,
+                RequiredOrPreferred.REQUIRED,
+                RequiredOrPreferred.PREFERRED,
+            )
+        ),
         level=rng.choice(
             (InNodeAffinityLevel.NODE, InNodeAffinityLevel.NODE, InNodeAffinityLevel.NUMA)
         ),

@@ -8,7 +8,7 @@ import pytest
 from judge.hand import MACHINE, node, pod, with_pages
 from mixed_worlds import mixed_instance
 from placer.counting.account import account_of
-from placer.search.budget import Budget
+from placer.search.budget import SolveBudget
 from placer.search.options import SolveOptions
 from placer.search.reasons.blocking import blocker_of
 from placer.search.reasons.question import PodOnNode
@@ -21,10 +21,10 @@ from placer_models.pod import Pod, pods_of_gangs
 from placer_models.policy import (
     AlignmentPolicy,
     BindPolicy,
-    DeviceScope,
     ExclusivePolicy,
     NodeBindPolicy,
     QosClass,
+    SameTypeDevicesScope,
 )
 from placer_models.problem.problem import Fit
 from placer_models.reasons import RuleDemand
@@ -37,7 +37,7 @@ ARM_NODE = replace(
 )
 
 
-def within(kind: DeviceScope, waiting: Pod) -> Pod:
+def within(kind: SameTypeDevicesScope, waiting: Pod) -> Pod:
     return replace(waiting, spec=replace(waiting.spec, scopes=((GPU, kind),)))
 
 
@@ -54,9 +54,9 @@ CASES: dict[str, tuple[Pod, Node, RuleDemand]] = {
     "more memory": (pod("p", 1, memory=9), node(), RuleDemand("memory")),
     "more pages": (with_pages(pod("p", 1), (2, 3)), node(), RuleDemand("hugepages", "2")),
     "GPUs that are not on one NUMA node": (
-        within(DeviceScope.NUMA_NODE, pod("p", 1, gpus=3)),
+        within(SameTypeDevicesScope.NUMA_NODE, pod("p", 1, gpus=3)),
         node(),
-        RuleDemand("device-scope", GPU, DeviceScope.NUMA_NODE),
+        RuleDemand("device-scope", GPU, SameTypeDevicesScope.NUMA_NODE),
     ),
     "CPUs that are no whole cores": (
         pod("p", 7, bind=BindPolicy.FULL_PCPUS, required=True),
@@ -84,7 +84,7 @@ def test_what_keeps_a_pod_off_a_node_is_a_value(waiting: Pod, on: Node, demand: 
     a node that takes pods.
     """
     asked = PodOnNode(waiting.spec, "default", (), on, (), None)
-    budget = Budget(SolveOptions(workers=1, seed=1))
+    budget = SolveBudget(SolveOptions(workers=1, seed=1))
     said = blocker_of(asked, account_of(on, ()), rule_demands_of_pod(asked), budget)
 
     assert fit_of(waiting.spec, on) == (demand.rule, demand.subject)
@@ -111,7 +111,7 @@ def test_reasons_stand_on_the_same_blockers(batch: int) -> None:
                 demands = rule_demands_of_pod(asked)
                 rules = [(demand.rule, demand.subject) for demand in demands]
                 assert never in rules, instance.name
-                budget = Budget(SolveOptions(workers=1, seed=1))
+                budget = SolveBudget(SolveOptions(workers=1, seed=1))
                 said = blocker_of(asked, account_of(on, ()), demands, budget)
                 assert said is not None, instance.name
                 assert order.index(said.demand.rule) <= order.index(never[0])

@@ -9,7 +9,7 @@ from mixed_worlds import mixed_instance
 from placer.counting.account import accounts_of
 from placer.greedy.cache import GreedyCache
 from placer.greedy.place import place_greedily
-from placer.search.cp import replace_hints
+from placer.search.cp import replace_solver_hints
 from placer.state.batch import build_problem
 from placer.state.out_of_time import OutOfTimeError
 from placer.state.problem_cache import ProblemCache
@@ -149,8 +149,8 @@ def test_a_hint_takes_the_place_of_the_one_before() -> None:
     for name in "abc":
         model.new_int_var(0, 9, name)
 
-    replace_hints(model, [(0, 1), (2, 5)])
-    replace_hints(model, [(1, 7), (2, 3), (1, 4)])
+    replace_solver_hints(model, [(0, 1), (2, 5)])
+    replace_solver_hints(model, [(1, 7), (2, 3), (1, 4)])
 
     hints = model.proto.solution_hint
     assert dict(zip(hints.vars, hints.values, strict=True)) == {1: 4, 2: 3}

@@ -7,7 +7,7 @@ import pytest
 from brute_force import best_vector
 from mixed_worlds import mixed_instance
 from placer.judge.breaches import breaches
-from placer.judge.measure import is_better, measure
+from placer.judge.measure import are_tier_values_better, measure
 from placer.search import joint_search, neighbourhoods
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
@@ -71,7 +71,7 @@ def test_every_way_is_clean_never_below_greedy_and_never_above_its_bounds(
         best = best_vector(instance)
 
         assert breaches(instance, placement) == ()
-        assert not is_better(measure(instance, greedy), measure(instance, placement))
+        assert not are_tier_values_better(measure(instance, greedy), measure(instance, placement))
         for value, reached in zip(tiers, best, strict=False):
             assert value.bound is None or not value.tier.better(reached, value.bound)
             if value.proven:
@@ -132,7 +132,7 @@ def test_parts_improve_a_greedy_answer(monkeypatch: pytest.MonkeyPatch) -> None:
         if tuple(v for _, v in measure(instance, greedy)) == best_vector(instance):
             continue
         _, found = worth_of(instance, solve(instance, options()))
-        improved += is_better(measure(instance, found), measure(instance, greedy))
+        improved += are_tier_values_better(measure(instance, found), measure(instance, greedy))
 
     assert improved > 0
 

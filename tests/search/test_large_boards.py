@@ -11,7 +11,7 @@ from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.cpsat import tier_limits
 from placer_models.cpsat.tier_limits import TIERS_OF_SETS, number_of_modelled_tiers
-from placer_models.device import Device, LinkMatrix
+from placer_models.device import Device, GpuLinkMatrix
 from placer_models.placement import Placed
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.topology import Cpu, NumaNode, Topology
@@ -29,7 +29,7 @@ def irregular() -> Instance:
     for i in range(GPUS):
         for j in range(i):
             speeds[i][j] = speeds[j][i] = rng.randint(1, 9) * 100
-    links = LinkMatrix(
+    links = GpuLinkMatrix(
         tuple(range(GPUS)),
         tuple(map(tuple, speeds)),
         (("SYS",) * GPUS,) * GPUS,

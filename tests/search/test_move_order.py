@@ -8,10 +8,10 @@ import pytest
 
 from judge.hand import node, placed, pod, put, world
 from placer.judge.breaches import breaches
-from placer.search.move_order import in_move_order
+from placer.search.move_order import with_moves_in_feasible_order
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, RunningPod
-from placer_models.moves import moves_of
+from placer_models.moves import moves_in_answer
 from placer_models.placement import Placement
 from placer_models.policy import QosClass
 
@@ -29,7 +29,10 @@ def three(names: Sequence[str]) -> Instance:
 
 
 def turns(instance: Instance, placement: Placement) -> list[str]:
-    return [move.place.name for move in moves_of(instance, in_move_order(instance, placement))]
+    return [
+        move.place.name
+        for move in moves_in_answer(instance, with_moves_in_feasible_order(instance, placement))
+    ]
 
 
 @pytest.mark.parametrize("names", ["abc", "acb", "bac", "bca", "cab", "cba"])
@@ -49,8 +52,8 @@ def test_who_goes_to_a_free_place_goes_first(names: str) -> None:
     )
 
     assert turns(instance, moved) == [last, second, first]
-    assert in_move_order(instance, moved).pods[0] == moved.pods[0]
-    assert breaches(instance, in_move_order(instance, moved)) == ()
+    assert with_moves_in_feasible_order(instance, moved).pods[0] == moved.pods[0]
+    assert breaches(instance, with_moves_in_feasible_order(instance, moved)) == ()
 
 
 def test_a_circle_comes_last() -> None:

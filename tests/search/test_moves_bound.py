@@ -14,7 +14,7 @@ from mixed_worlds import mixed
 from moving_worlds import moving_instance
 from placer.judge.breaches import breaches, breaches_of_complete_placement
 from placer.search import joint_search
-from placer.search.budget import Budget
+from placer.search.budget import SolveBudget
 from placer.search.exact import trivial_tier_bounds
 from placer.search.first_tier_bounds import bound_first_tiers, relaxed_tier_count
 from placer.search.options import Engine, SolveOptions
@@ -23,24 +23,24 @@ from placer.search.solver import solve
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.goals import MOVES, OPENED
-from placer_models.moves import with_movable_pods, with_unplaced_at_home
+from placer_models.moves import with_movable_pods_as_waiting, with_unplaced_at_home
 from placer_models.placement import GaveUp, Infeasible, PartlyPlaced, Placed, Placement
 from placer_models.pod import Pod
 
 
-def budget() -> Budget:
-    return Budget(SolveOptions(workers=1, seed=1, work_limit=60))
+def budget() -> SolveBudget:
+    return SolveBudget(SolveOptions(workers=1, seed=1, work_limit=60))
 
 
 def bounds(instance: Instance, values: list[int]) -> list[int | None]:
     """Return the bounds of what is placed, of new nodes and of moves."""
-    asked = with_movable_pods(instance, breaches_of_complete_placement)
+    asked = with_movable_pods_as_waiting(instance, breaches_of_complete_placement)
     problem = build_problem(asked)
     return bound_first_tiers(problem, values, trivial_tier_bounds(problem), budget())
 
 
 def parts_of(instance: Instance) -> list[MovePart]:
-    asked = with_movable_pods(instance, breaches_of_complete_placement)
+    asked = with_movable_pods_as_waiting(instance, breaches_of_complete_placement)
     return suggest_moves_by_relaxation(asked, with_unplaced_at_home(asked, Placement()), budget())
 
 
@@ -84,7 +84,7 @@ def test_no_world_with_moves_beats_its_relaxed_bound(
     """
     moves = 0
     for instance, best in worlds(make, first, 1, number):
-        asked = with_movable_pods(instance, breaches_of_complete_placement)
+        asked = with_movable_pods_as_waiting(instance, breaches_of_complete_placement)
         tiers = best.vector[: relaxed_tier_count(build_problem(asked))]
 
         found = bounds(instance, [value for _, value in tiers])
@@ -145,7 +145,7 @@ def test_a_new_node_where_a_pod_runs_is_open_already() -> None:
     instance = replace(
         world(pod("a", 2), nodes=nodes), running=(running("r", "0-1", "new"),), move_budget=1
     )
-    asked = with_movable_pods(instance, breaches_of_complete_placement)
+    asked = with_movable_pods_as_waiting(instance, breaches_of_complete_placement)
 
     assert build_problem(asked).tiers[1:3] == (OPENED, MOVES)
     assert bounds(instance, [2, 0, 1]) == [2, 0, 0]

@@ -10,14 +10,14 @@ from exact_checks import MakeWorld, worlds
 from judge.hand import node, placed, pod, put, world
 from moving_worlds import moving_instance, tied_instance
 from placer.judge.breaches import breaches, breaches_of_complete_placement
-from placer.judge.measure import is_better, measure
-from placer.search.budget import Budget
+from placer.judge.measure import are_tier_values_better, measure
+from placer.search.budget import SolveBudget
 from placer.search.neighbourhoods import NeighbourhoodSearch
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import RunningPod
 from placer_models.goals import MOVES, OPENED
-from placer_models.moves import with_movable_pods
+from placer_models.moves import with_movable_pods_as_waiting
 from placer_models.placement import GaveUp, Infeasible, Placed
 from search.by_parts import answer
 
@@ -37,8 +37,8 @@ def test_parts_are_never_worse_than_nobody_moving(drawn: MakeWorld, count: int) 
         greedy = answer(instance, Engine.GREEDY)
 
         assert breaches(instance, found) == ()
-        assert not is_better(measure(instance, greedy), measure(instance, found))
-        assert not is_better(measure(instance, found), best.vector)
+        assert not are_tier_values_better(measure(instance, greedy), measure(instance, found))
+        assert not are_tier_values_better(measure(instance, found), best.vector)
 
 
 @pytest.mark.usefixtures("parts_only")
@@ -68,7 +68,7 @@ def test_a_part_knows_that_a_node_is_open_whose_pod_is_elsewhere() -> None:
     nodes = [node("old"), *(replace(node(name), offered=True) for name in ("left", "other"))]
     running = tuple(RunningPod(pod(n, 2), put(n, "0-1", on=n)) for n in ("left", "other"))
     instance = replace(world(pod("a", 4), nodes=nodes), running=running, move_budget=1)
-    asked = with_movable_pods(instance, breaches_of_complete_placement)
+    asked = with_movable_pods_as_waiting(instance, breaches_of_complete_placement)
     start = placed(
         put("a", "0-3", on="left"), put("left", "2-3", on="other"), put("other", "0-1", on="other")
     )
@@ -79,7 +79,7 @@ def test_a_part_knows_that_a_node_is_open_whose_pod_is_elsewhere() -> None:
         tiers=[tier for tier, _ in worth],
         values=[value for _, value in worth],
         limits=[None] * len(worth),
-        budget=Budget(SolveOptions(workers=1, seed=1, work_limit=20)),
+        budget=SolveBudget(SolveOptions(workers=1, seed=1, work_limit=20)),
         rng=Random(1),
     )
     assert dict(worth)[OPENED] == 0

@@ -16,7 +16,7 @@ from placer_models.device import GPU, Device
 from placer_models.placement import PartlyPlaced
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
-from placer_models.reasons import ReasonTimeout
+from placer_models.reasons import ReasonNotFoundInTime
 from placer_models.topology import Cpu, NumaNode, Topology
 from search.work_clock import WorkClock
 
@@ -183,7 +183,7 @@ def test_who_is_left_out_is_told_that_time_ran_out(engine: Engine, clock: WorkCl
     waiting = {pod.key for gang in instance.gangs for pod in gang.pods}
     assert {(left.namespace, left.name) for left in answer.unplaced} == waiting - placed
     assert all(left.why for left in answer.unplaced)
-    assert sum(left.why[0] == ReasonTimeout() for left in answer.unplaced) > 20
+    assert sum(left.why[0] == ReasonNotFoundInTime() for left in answer.unplaced) > 20
     for left in answer.unplaced:
-        if left.why[0] == ReasonTimeout():
+        if left.why[0] == ReasonNotFoundInTime():
             assert left.reasons[0] == "time: it ran out before the reason was looked into"

@@ -5,18 +5,22 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placer.packing.bins import Bin, PackingProblem
-from placer.packing.fewest import exact_filling, pack_into_fewest_bins, with_all_items_packed
-from placer.packing.knapsack import dearest_choice, full_patterns
-from placer.packing.prices import ItemPrices, PackingProgram, simplex_maximum
-from placer.packing.step_limit import StepBudget
+from placer.packing.bins import PackingBin, PackingProblem
+from placer.packing.fewest import (
+    filling_with_given_bin_count,
+    pack_into_fewest_bins,
+    with_all_items_packed,
+)
+from placer.packing.knapsack import full_bin_patterns, most_valuable_item_counts
+from placer.packing.prices import PackingItemPrices, PackingLinearProgram, simplex_maximum
+from placer.packing.step_limit import PackingStepBudget
 
 SIZES = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=3, max_size=3)
 ROOM = st.tuples(st.integers(0, 12), st.integers(0, 12))
 COUNTS = st.tuples(*[st.integers(0, 3)] * 3)
 
 
-def choices(bin: Bin, counts: tuple[int, ...]) -> list[tuple[int, ...]]:
+def choices(bin: PackingBin, counts: tuple[int, ...]) -> list[tuple[int, ...]]:
     """Return every choice that fits a bin."""
     found = []
     for chosen in product(*(range(count + 1) for count in counts)):
@@ -39,9 +43,9 @@ def test_the_dearest_choice_is_that_of_trying_all(
     """
     Branch and bound cuts nothing off that would be worth more.
     """
-    bin = Bin(room, tuple(sizes))
+    bin = PackingBin(room, tuple(sizes))
 
-    found = dearest_choice(bin, counts, prices, StepBudget(10**6))
+    found = most_valuable_item_counts(bin, counts, prices, PackingStepBudget(10**6))
 
     def worth(chosen: tuple[int, ...]) -> int:
         return sum(a * b for a, b in zip(chosen, prices, strict=True))
@@ -57,10 +61,10 @@ def test_full_patterns_are_the_choices_to_which_nothing_can_be_added(
     """
     Each of them once, and no other.
     """
-    bin = Bin(room, tuple(sizes))
+    bin = PackingBin(room, tuple(sizes))
     all_choices = choices(bin, counts)
 
-    found = full_patterns(bin, counts, StepBudget(10**6))
+    found = full_bin_patterns(bin, counts, PackingStepBudget(10**6))
 
     larger = {
         a
@@ -78,10 +82,10 @@ def test_prices_bound_what_any_bin_holds(
     """
     No choice is worth more than its bin is said to hold, so the bound is a bound.
     """
-    fresh = Bin((9, 9), tuple(sizes))
-    bins = tuple(Bin(room, tuple(sizes)) for room in rooms)
+    fresh = PackingBin((9, 9), tuple(sizes))
+    bins = tuple(PackingBin(room, tuple(sizes)) for room in rooms)
 
-    pricing = PackingProgram(PackingProblem(bins, fresh, counts), StepBudget(10**6))
+    pricing = PackingLinearProgram(PackingProblem(bins, fresh, counts), PackingStepBudget(10**6))
     prices, _ = pricing.best(counts, range(len(bins)))
 
     assert max(map(prices.worth, choices(fresh, counts))) <= prices.fresh
@@ -89,7 +93,7 @@ def test_prices_bound_what_any_bin_holds(
         assert max(map(prices.worth, choices(bin, counts))) <= most
 
 
-FREE = ItemPrices((0, 0, 0), 0, (0, 0, 0))
+FREE = PackingItemPrices((0, 0, 0), 0, (0, 0, 0))
 """Prices that say nothing, so that the search has to try everything."""
 
 
@@ -97,13 +101,15 @@ def test_pieces_that_fit_by_volume_may_need_another_bin() -> None:
     """
     Pieces of 44, 33 and 12 out of 132 fill less than two bins, and need three.
     """
-    packing = PackingProblem((), Bin((132,), ((44,), (33,), (12,))), (2, 3, 6))
+    packing = PackingProblem((), PackingBin((132,), ((44,), (33,), (12,))), (2, 3, 6))
 
-    packed = pack_into_fewest_bins(packing, with_all_items_packed(packing, []), StepBudget(10**6))
+    packed = pack_into_fewest_bins(
+        packing, with_all_items_packed(packing, []), PackingStepBudget(10**6)
+    )
 
     assert (len(packed.filling), packed.bound) == (3, 3)
-    assert exact_filling(packing, 2, StepBudget(10**6), FREE) is None
-    assert exact_filling(packing, 3, StepBudget(10**6), FREE) is not None
+    assert filling_with_given_bin_count(packing, 2, PackingStepBudget(10**6), FREE) is None
+    assert filling_with_given_bin_count(packing, 3, PackingStepBudget(10**6), FREE) is not None
 
 
 @given(SIZES, st.lists(ROOM, min_size=3, max_size=3), COUNTS)
@@ -113,10 +119,10 @@ def test_all_that_fits_is_found_without_prices(
     """
     Three bins that are there, no new one: a filling is found exactly if there is one.
     """
-    bins = tuple(Bin(room, tuple(sizes)) for room in rooms)
+    bins = tuple(PackingBin(room, tuple(sizes)) for room in rooms)
     packing = PackingProblem(bins, bins[0], counts)
 
-    found = exact_filling(packing, 3, StepBudget(10**6), FREE)
+    found = filling_with_given_bin_count(packing, 3, PackingStepBudget(10**6), FREE)
 
     first, second, third = (set(choices(bin, counts)) for bin in bins)
     rests = (
@@ -134,9 +140,9 @@ def test_more_bins_than_needed_stay_empty() -> None:
     """
     What is asked to use four bins and needs one gives four, three of them empty.
     """
-    packing = PackingProblem((), Bin((9,), ((3,),)), (2,))
+    packing = PackingProblem((), PackingBin((9,), ((3,),)), (2,))
 
-    assert exact_filling(packing, 4, StepBudget(100)) == [[2], [0], [0], [0]]
+    assert filling_with_given_bin_count(packing, 4, PackingStepBudget(100)) == [[2], [0], [0], [0]]
 
 
 def test_the_simplex_method_finds_the_corner() -> None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from answers import expect
 from judge.hand import node, pod, world
-from placer.search.budget import Budget
+from placer.search.budget import SolveBudget
 from placer.search.opened import open_fewest_nodes
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
@@ -41,7 +41,7 @@ def test_patterns_prove_what_the_sum_does_not() -> None:
     cores = (nothing,) * len(node_state.cores)
     start = {pod: Choice(pod % 6, cores, devices) for pod in range(len(problem.pods))}
 
-    found = open_fewest_nodes(problem, start, Budget(SolveOptions(workers=1)))
+    found = open_fewest_nodes(problem, start, SolveBudget(SolveOptions(workers=1)))
 
     assert found is not None
     assert found.bound == 3
@@ -55,7 +55,7 @@ def test_pods_that_own_cpus_are_not_counted_by_amounts() -> None:
     """
     problem = build_problem(world(pod("a", 2), nodes=OFFERS))
 
-    assert open_fewest_nodes(problem, {}, Budget(SolveOptions(workers=1))) is None
+    assert open_fewest_nodes(problem, {}, SolveBudget(SolveOptions(workers=1))) is None
 
 
 def test_rules_that_amounts_do_not_tell_are_kept() -> None:

@@ -7,7 +7,7 @@ from features.affinity import affinity_instance, wide_instance
 from features.network import network_instance
 from features.topology_spread import spread_instance
 from placer.judge.breaches import breaches
-from placer.judge.measure import is_better, measure
+from placer.judge.measure import are_tier_values_better, measure
 from placer.search.options import Engine
 from search.by_parts import answer
 
@@ -29,4 +29,4 @@ def test_parts_keep_what_is_asked_of_others_and_never_lose(make: MakeWorld, worl
         greedy = answer(instance, Engine.GREEDY)
 
         assert breaches(instance, found) == ()
-        assert not is_better(measure(instance, greedy), measure(instance, found))
+        assert not are_tier_values_better(measure(instance, greedy), measure(instance, found))

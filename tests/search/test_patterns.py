@@ -10,15 +10,15 @@ import pytest
 
 from brute_force import best_vector
 from placer.counting.account import accounts_of
-from placer.counting.placements import UnrealisableNode, realise
+from placer.counting.placements import NodeIdAssignmentFailure, realise_choices
 from placer.greedy.place import place_greedily
 from placer.judge.breaches import breaches
 from placer.search import joint_search
-from placer.search.budget import Budget
+from placer.search.budget import SolveBudget
 from placer.search.exact import trivial_tier_bounds
 from placer.search.options import SolveOptions
-from placer.search.patterns.dearest import KnapsackProblem, dearest_patterns
-from placer.search.patterns.placed import PatternChoicesAndBounds, place_by_patterns
+from placer.search.patterns.dearest import NodeKnapsackProblem, dearest_patterns
+from placer.search.patterns.placed import PlacedTierChoicesAndBounds, place_by_patterns
 from placer.search.solver import solve
 from placer.search.sums_bound import bound_by_sums
 from placer.state.batch import build_problem
@@ -68,7 +68,7 @@ def test_dearest_patterns_are_those_that_trying_every_choice_finds(seed: int, mo
     best = max(worth(prices, one.elements()) for one in choices)
     least = rng.choice((0, best // 2, best, best + 5))
     found = dearest_patterns(
-        KnapsackProblem(np.array(room, float), np.array(sizes, float), np.array(counts)),
+        NodeKnapsackProblem(np.array(room, float), np.array(sizes, float), np.array(counts)),
         np.array(prices),
         least,
         5,
@@ -92,7 +92,7 @@ def test_a_bound_holds_where_the_time_ends_at_once() -> None:
     """
     Of 30 shapes five fit a node in any way: what they are worth is known before they are found.
     """
-    room = KnapsackProblem(np.array([5.0]), np.ones((30, 1)), np.full(30, 5))
+    room = NodeKnapsackProblem(np.array([5.0]), np.ones((30, 1)), np.full(30, 5))
     found = dearest_patterns(room, np.full(30, 7), 0, 3, 10, lambda: True)
 
     assert found.bound >= 35
@@ -114,10 +114,10 @@ def of_few(seed: int, nodes: int, load: float = 1.2) -> Instance:
     return Instance(tuple(Node(f"n{i:02}", machine) for i in range(nodes)), tuple(gangs))
 
 
-def answered(problem: Problem, start: Choices) -> PatternChoicesAndBounds:
+def answered(problem: Problem, start: Choices) -> PlacedTierChoicesAndBounds:
     values = placed_points(problem, start)
-    bounds = bound_by_sums(problem, values, trivial_tier_bounds(problem), Budget(WORK)).bounds
-    return place_by_patterns(problem, start, values, bounds, Budget(WORK), 1)
+    bounds = bound_by_sums(problem, values, trivial_tier_bounds(problem), SolveBudget(WORK)).bounds
+    return place_by_patterns(problem, start, values, bounds, SolveBudget(WORK), 1)
 
 
 def most_points(problem: Problem) -> list[int]:
@@ -238,9 +238,9 @@ def test_what_patterns_propose_keeps_the_rules_of_all_families(seeds: range) -> 
         problem = build_problem(world)
         found = answered(problem, {})
         if found.choices is not None:
-            placement = realise(world, accounts_of(world), problem, found.choices)
+            placement = realise_choices(world, accounts_of(world), problem, found.choices)
 
-            assert not isinstance(placement, UnrealisableNode), seed
+            assert not isinstance(placement, NodeIdAssignmentFailure), seed
             assert not breaches(world, placement), seed
             assert placed_points(problem, found.choices) > [0] * len(problem.priorities)
             legal += 1
@@ -263,7 +263,9 @@ def test_nothing_beats_the_bound_of_patterns(seed: int) -> None:
     start = place_greedily(problem)
     # One pod more than there is.
     wide = [value + 2 for value in trivial_tier_bounds(problem)[:levels] if value is not None]
-    found = place_by_patterns(problem, start, placed_points(problem, start), wide, Budget(WORK), 1)
+    found = place_by_patterns(
+        problem, start, placed_points(problem, start), wide, SolveBudget(WORK), 1
+    )
 
     assert found.bounds != wide
     reached = placed_points(problem, found.choices or start)
@@ -282,8 +284,10 @@ def test_where_few_pods_share_a_node_patterns_prove_what_sums_cannot() -> None:
         problem = build_problem(of_few(seed, nodes=12))
         start = place_greedily(problem)
         values = placed_points(problem, start)
-        sums = bound_by_sums(problem, values, trivial_tier_bounds(problem), Budget(WORK)).bounds
-        found = place_by_patterns(problem, start, values, sums, Budget(WORK), 1)
+        sums = bound_by_sums(
+            problem, values, trivial_tier_bounds(problem), SolveBudget(WORK)
+        ).bounds
+        found = place_by_patterns(problem, start, values, sums, SolveBudget(WORK), 1)
         reached = placed_points(problem, found.choices or start)
 
         assert values < reached == found.bounds

@@ -8,57 +8,59 @@ from judge.hand import gang, node, pod, world
 from mixed_worlds import mixed_instance
 from moving_worlds import pinned_crowd
 from placer.search.options import Engine, SolveOptions
-from placer.search.reasons.gangs import StagedReason
+from placer.search.reasons.gangs import NoPlaceReasonFromOccupancyStage
 from placer.search.reasons.sentences import reason_sentences
 from placer.search.reasons.unplaced import reason_at_earliest_stage
 from placer.search.solver import solve
 from placer_models.cluster import Instance
-from placer_models.network import LevelRule, LevelRuleKind
+from placer_models.network import GangNetworkLevelRule, GangNetworkLevelRuleKind
 from placer_models.placement import Placed, Unplaced
 from placer_models.pod import GangGroup, pods_of_gangs
 from placer_models.reasons import (
     Blocked,
     Blocker,
     FewMembers,
+    FirstStageWithoutPlace,
+    GangGroupTooLarge,
     GangMinimumReason,
-    GroupTooLarge,
-    LevelRuleReason,
+    GangNetworkLevelRuleReason,
     MovesAllowedReason,
-    OccupancyStage,
     Reason,
-    ReasonTimeout,
+    ReasonNotFoundInTime,
     RuleDemand,
     UnknownName,
     UnknownNameKind,
-    WholeGroupReason,
+    WholeGangGroupReason,
 )
 
 MANY = Blocker(RuleDemand("cpu-count"))
 """There are too few CPUs."""
 
 TWO = (node("n"), node("m"))
-SPREAD = LevelRule("node", LevelRuleKind.SPREAD, count=1)
+SPREAD = GangNetworkLevelRule("node", GangNetworkLevelRuleKind.SPREAD, count=1)
 
 CASES: dict[str, tuple[Instance, tuple[Reason, ...]]] = {
     "every node is too small": (
         world(pod("p", 10), nodes=TWO),
-        (Blocked(OccupancyStage.EMPTY, ((MANY, 2),)),),
+        (Blocked(FirstStageWithoutPlace.EMPTY, ((MANY, 2),)),),
     ),
     "a closed node, and one that is too small": (
         world(pod("p", 10), nodes=(TWO[0], node("m", cordoned=True))),
-        (Blocked(OccupancyStage.EMPTY, ((MANY, 1), (Blocker(RuleDemand("cordon")), 1))),),
+        (Blocked(FirstStageWithoutPlace.EMPTY, ((MANY, 1), (Blocker(RuleDemand("cordon")), 1))),),
     ),
     "a label that no node has": (
         world(pod("p", 1, selector={"zone": "a"}), nodes=(node(labels={"rack": "a"}),)),
         (
-            Blocked(OccupancyStage.EMPTY, ((Blocker(RuleDemand("node-selector")), 1),)),
+            Blocked(FirstStageWithoutPlace.EMPTY, ((Blocker(RuleDemand("node-selector")), 1),)),
             UnknownName(UnknownNameKind.LABEL, ("zone",), ("rack",)),
         ),
     ),
     "moves that would not do": (
         pinned_crowd(1),
         (
-            Blocked(OccupancyStage.RUNNING, ((Blocker(RuleDemand("device-count", "gpu")), 2),)),
+            Blocked(
+                FirstStageWithoutPlace.RUNNING, ((Blocker(RuleDemand("device-count", "gpu")), 2),)
+            ),
             MovesAllowedReason(could=2, may=1),
         ),
     ),
@@ -68,8 +70,10 @@ CASES: dict[str, tuple[Instance, tuple[Reason, ...]]] = {
             gangs=(gang("g", *(pod(f"g-{i}", 6) for i in range(3)), minimum=3, levels=[SPREAD]),),
         ),
         (
-            FewMembers(OccupancyStage.EMPTY, "g", members=3, minimum=3, most=2, is_bound=False),
-            LevelRuleReason(SPREAD),
+            FewMembers(
+                FirstStageWithoutPlace.EMPTY, "g", members=3, minimum=3, most=2, is_bound=False
+            ),
+            GangNetworkLevelRuleReason(SPREAD),
             GangMinimumReason("g", running=0, members=3, minimum=3),
         ),
     ),
@@ -80,9 +84,9 @@ CASES: dict[str, tuple[Instance, tuple[Reason, ...]]] = {
             groups=(GangGroup("both", "default", (("default", "a"), ("default", "b"))),),
         ),
         (
-            GroupTooLarge(OccupancyStage.EMPTY, "both"),
+            GangGroupTooLarge(FirstStageWithoutPlace.EMPTY, "both"),
             GangMinimumReason("a", running=0, members=1, minimum=1),
-            WholeGroupReason("both", ("a", "b")),
+            WholeGangGroupReason("both", ("a", "b")),
         ),
     ),
 }
@@ -123,10 +127,10 @@ def test_what_is_known_is_the_verdict() -> None:
     Of what holds at once; and what holds on empty nodes goes before all.
     """
     unknown, group = (
-        StagedReason(OccupancyStage.RUNNING, why)
-        for why in (ReasonTimeout(), GroupTooLarge(OccupancyStage.RUNNING, "g"))
+        NoPlaceReasonFromOccupancyStage(FirstStageWithoutPlace.RUNNING, why)
+        for why in (ReasonNotFoundInTime(), GangGroupTooLarge(FirstStageWithoutPlace.RUNNING, "g"))
     )
-    never = StagedReason(OccupancyStage.EMPTY, ReasonTimeout())
+    never = NoPlaceReasonFromOccupancyStage(FirstStageWithoutPlace.EMPTY, ReasonNotFoundInTime())
 
     assert reason_at_earliest_stage([unknown, group]) is group
     assert reason_at_earliest_stage([unknown, group, never]) is never

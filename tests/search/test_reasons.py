@@ -9,7 +9,7 @@ from leaves import TooManyLeavesError
 from mixed_worlds import mixed_instance
 from placer.scheduling.decision import lone_gang
 from placer.search.baseline import starting_accounts_of
-from placer.search.budget import Budget
+from placer.search.budget import SolveBudget
 from placer.search.options import Engine, SolveOptions
 from placer.search.reasons.blocking import blocker_of
 from placer.search.reasons.question import PodOnNode
@@ -17,14 +17,14 @@ from placer.search.reasons.register import rule_demands_of_pod
 from placer.search.reasons.stages import nodes_at_occupancy_stages
 from placer.search.reasons.text import blocked_nodes_text
 from placer.search.solver import solve
-from placer.state.network import required_levels
+from placer.state.network import network_levels_required_by_gang
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.cpuset import parse_cpu_list
 from placer_models.device import Device
 from placer_models.placement import DeviceGrant, Placed, Placement, PodPlacement
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
-from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass, Strength
+from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass, RequiredOrPreferred
 from placer_models.reasons import Blocker, RuleDemand
 from placer_models.topology import Cpu, NumaNode, Topology
 from placer_models.variants import spec_on
@@ -62,7 +62,9 @@ def pod(
 
 def spreading(waiting: Pod) -> Pod:
     """Return the pod with every CPU on a core of its own."""
-    spec = replace(waiting.spec, bind=BindPolicy.SPREAD_BY_PCPUS, bind_strength=Strength.REQUIRED)
+    spec = replace(
+        waiting.spec, bind=BindPolicy.SPREAD_BY_PCPUS, bind_strength=RequiredOrPreferred.REQUIRED
+    )
     return replace(waiting, spec=spec)
 
 
@@ -363,10 +365,10 @@ def test_a_gang_short_beside_what_is_placed_is_outvoted() -> None:
 def check_world(instance: Instance) -> None:
     """Hold the blocker of each gang's first pod on each node against trying everything."""
     baseline = starting_accounts_of(instance)
-    budget = Budget(SolveOptions(workers=1))
+    budget = SolveBudget(SolveOptions(workers=1))
     stages = nodes_at_occupancy_stages(instance, instance, baseline, Placement(), budget)
     for gang in instance.gangs:
-        waiting, levels = gang.pods[0], required_levels(gang)
+        waiting, levels = gang.pods[0], network_levels_required_by_gang(gang)
         for stage in stages[:2]:
             for index, node in enumerate(instance.nodes):
                 runs = stage.running[index]

@@ -5,13 +5,17 @@ from dataclasses import replace
 from mixed_worlds import mixed_instance
 from placer.counting.account import accounts_of
 from placer.counting.cores import core_classes
-from placer.counting.placements import UnrealisableNode, choices_from_placement, realise
+from placer.counting.placements import (
+    NodeIdAssignmentFailure,
+    choices_from_placement,
+    realise_choices,
+)
 from placer.greedy.place import place_greedily
 from placer.judge.breaches import breaches
 from placer.judge.measure import measure
 from placer.search.coarse import refine_coarse_choices, without_links
 from placer.state.batch import build_problem
-from placer_models.problem.node_state import CoreDistinction
+from placer_models.problem.node_state import CoreClassGranularity
 from worlds import tiny_instance
 
 
@@ -23,12 +27,12 @@ def test_recounted_choices_realise_to_the_same_worth() -> None:
         instance = tiny_instance(seed)
         accounts = accounts_of(instance)
         problem = build_problem(instance, accounts)
-        first = realise(instance, accounts, problem, place_greedily(problem))
-        assert not isinstance(first, UnrealisableNode)
-        again = realise(
+        first = realise_choices(instance, accounts, problem, place_greedily(problem))
+        assert not isinstance(first, NodeIdAssignmentFailure)
+        again = realise_choices(
             instance, accounts, problem, choices_from_placement(instance, accounts, problem, first)
         )
-        assert not isinstance(again, UnrealisableNode)
+        assert not isinstance(again, NodeIdAssignmentFailure)
 
         assert breaches(instance, again) == ()
         assert measure(instance, again) == measure(instance, first)
@@ -44,9 +48,9 @@ def test_choices_without_links_refine_to_clean_placements() -> None:
         problem = build_problem(instance, accounts)
         coarse = without_links(problem)
         choices = refine_coarse_choices(problem, coarse, place_greedily(coarse))
-        placement = realise(instance, accounts, problem, choices)
+        placement = realise_choices(instance, accounts, problem, choices)
 
-        assert not isinstance(placement, UnrealisableNode)
+        assert not isinstance(placement, NodeIdAssignmentFailure)
         assert breaches(instance, placement) == ()
 
 
@@ -60,7 +64,7 @@ def test_core_classes_are_those_that_ids_are_dealt_in() -> None:
         for instance in (mixed, replace(mixed, gangs=pooled, groups=())):
             accounts = accounts_of(instance)
             problem = build_problem(instance, accounts, each_core=True, absolute=True)
-            if problem.granularity is CoreDistinction.WHO:
+            if problem.granularity is CoreClassGranularity.WHO:
                 continue  # What is beside each other has tests of its own.
             for node, account, state in zip(instance.nodes, accounts, problem.nodes, strict=True):
                 found = core_classes(node, account.cores, problem.core_tiers, problem.granularity)
@@ -76,8 +80,8 @@ def test_cores_are_put_in_classes_once_an_account() -> None:
         accounts = accounts_of(instance)
         problem = build_problem(instance, accounts)
         known = [dict(account.cores.classes) for account in accounts]
-        placement = realise(instance, accounts, problem, place_greedily(problem))
-        assert not isinstance(placement, UnrealisableNode)
+        placement = realise_choices(instance, accounts, problem, place_greedily(problem))
+        assert not isinstance(placement, NodeIdAssignmentFailure)
         choices_from_placement(instance, accounts, problem, placement)
 
         assert all(known)

@@ -15,7 +15,7 @@ import pytest
 from answers import expect
 from commands import Placer
 from placer.counting.account import Account
-from placer.counting.placements import UnrealisableNode, realise
+from placer.counting.placements import NodeIdAssignmentFailure, realise_choices
 from placer.judge.breaches import breaches
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, lone_gang
@@ -33,8 +33,8 @@ from placer_models.placement import (
     PartlyPlaced,
     Placed,
     Placement,
+    PlaceRejectedByJudge,
     PodPlacement,
-    RejectedPlace,
 )
 from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
 from placer_models.policy import AlignmentPolicy, GatherLevel, QosClass
@@ -251,7 +251,8 @@ def test_nothing_is_said_where_nothing_was_rejected(tmp_path: Path, placer: Plac
 
 
 Realise = Callable[
-    [Instance, Sequence[Account], Problem, Mapping[int, Choice]], Placement | UnrealisableNode
+    [Instance, Sequence[Account], Problem, Mapping[int, Choice]],
+    Placement | NodeIdAssignmentFailure,
 ]
 
 
@@ -268,12 +269,12 @@ def test_counts_without_ids_cost_their_node(
         accounts: Sequence[Account],
         problem: Problem,
         choices: Mapping[int, Choice],
-    ) -> Placement | UnrealisableNode:
+    ) -> Placement | NodeIdAssignmentFailure:
         if any(choice.node == 0 for choice in choices.values()):
-            return UnrealisableNode("n0", "no reason")
-        return realise(instance, accounts, problem, choices)
+            return NodeIdAssignmentFailure("n0", "no reason")
+        return realise_choices(instance, accounts, problem, choices)
 
-    monkeypatch.setattr("placer.search.judged.realise", never_on_n0)
+    monkeypatch.setattr("placer.search.judged.realise_choices", never_on_n0)
     instance = Instance((node("n0"), node("n1")), tuple(lone_gang(pod(n, 2)) for n in "ab"))
     answer = answer_to(instance, engine)
 
@@ -296,5 +297,5 @@ def test_what_a_search_finds_and_the_judge_rejects_is_no_answer(
 
     assert isinstance(answer, PartlyPlaced)
     assert nodes_of(answer) == {"q": LOST}
-    assert answer.rejected == (RejectedPlace("p", "default", LOST, answer.rejected[0].why),)
+    assert answer.rejected == (PlaceRejectedByJudge("p", "default", LOST, answer.rejected[0].why),)
     assert not all(tier.proven for tier in answer.tiers)

@@ -10,7 +10,7 @@ import pytest
 
 from answers import expect
 from placer.judge.breaches import breaches
-from placer.judge.measure import is_better, measure
+from placer.judge.measure import are_tier_values_better, measure
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer.state.batch import build_problem
@@ -74,9 +74,9 @@ def test_what_one_model_cannot_say_is_improved_in_parts(
         before, after = (measure(instance, a.placement) for a in (greedy, answer))
         assert not breaches(instance, answer.placement)
         assert tuple((v.tier, v.value) for v in answer.tiers) == after
-        assert not is_better(before, after)
+        assert not are_tier_values_better(before, after)
         assert not answer.tiers[-1].proven
-        improved += is_better(after, before)
+        improved += are_tier_values_better(after, before)
     assert improved
 
 
@@ -123,11 +123,11 @@ def test_parts_improve_what_no_model_states() -> None:
 
         assert not breaches(instance, answer.placement)
         assert tuple((v.tier, v.value) for v in answer.tiers) == after
-        assert not is_better(before, after)
+        assert not are_tier_values_better(before, after)
         assert all(value.proven for value in answer.tiers[:-1])
         last = answer.tiers[-1]
         assert (last.tier, last.bound, last.proven) == (EXPECTED, None, False)
-        improved += is_better(after, before)
+        improved += are_tier_values_better(after, before)
     assert improved == 2
 
 

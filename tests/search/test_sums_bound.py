@@ -5,7 +5,7 @@ import pytest
 from brute_force import best_vector
 from leaves import TooManyLeavesError
 from placer.greedy.place import place_greedily
-from placer.search.budget import Budget
+from placer.search.budget import SolveBudget
 from placer.search.options import SolveOptions
 from placer.search.sums_bound import bound_by_sums
 from placer.state.batch import build_problem
@@ -37,11 +37,11 @@ def test_nothing_beats_the_bound(seeds: range) -> None:
             best = best_vector(world)[:levels]
         except TooManyLeavesError:
             continue
-        bounds = bound_by_sums(problem, best, [None] * levels, Budget(WORK)).bounds
+        bounds = bound_by_sums(problem, best, [None] * levels, SolveBudget(WORK)).bounds
         if None in bounds:
             continue  # The pods ask for nothing that could be short.
         greedy = tuple(placed_points(problem, place_greedily(problem)))
-        first = bound_by_sums(problem, greedy, [None] * levels, Budget(WORK)).bounds
+        first = bound_by_sums(problem, greedy, [None] * levels, SolveBudget(WORK)).bounds
 
         assert all(b is not None and b >= v for b, v in zip(bounds, best, strict=True)), seed
         assert first[0] is not None
@@ -60,5 +60,5 @@ def test_large_shares_are_counted_as_devices() -> None:
     gangs = tuple(asking(f"p{i}", Resources(1000, devices=share_of_gpu(60))) for i in range(4))
     problem = build_problem(Instance((Node("n", gpu_machine(3)),), gangs))
 
-    assert bound_by_sums(problem, [6], [None], Budget(WORK)).bounds == [6]
-    assert bound_by_sums(problem, [4], [5], Budget(WORK)).bounds == [5]
+    assert bound_by_sums(problem, [6], [None], SolveBudget(WORK)).bounds == [6]
+    assert bound_by_sums(problem, [4], [5], SolveBudget(WORK)).bounds == [5]

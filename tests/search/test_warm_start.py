@@ -7,7 +7,7 @@ import pytest
 
 from mixed_worlds import mixed_instance
 from placer.judge.breaches import breaches
-from placer.judge.measure import is_better, measure
+from placer.judge.measure import are_tier_values_better, measure
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch
 from placer.scheduling.refusal import Refusal
@@ -156,7 +156,7 @@ def test_in_mixed_worlds_it_is_legal_and_the_answer_never_worse_than_greedy(
 
     assert not breaches(now, placement_of(warm))
     worths = [measure(now, placement_of(one)) for one in (warm, cold)]
-    assert not is_better(worths[1], worths[0])
+    assert not are_tier_values_better(worths[1], worths[0])
 
 
 def test_a_dry_run_goes_on_where_the_last_one_stopped(monkeypatch: pytest.MonkeyPatch) -> None:

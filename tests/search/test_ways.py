@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from placer.search import budget as budgets
-from placer.search.budget import Budget
+from placer.search.budget import SolveBudget
 from placer.search.options import SolveOptions
 from placer.search.ways import MOST_WEIGHT, Way, search_in_turns
 
@@ -24,7 +24,7 @@ class Clock:
 class Digging:
     """A search for a treasure by several ways; each of its turns is noted."""
 
-    budget: Budget
+    budget: SolveBudget
     clock: Clock
     needed: int = 10**9
     found: int = 0
@@ -60,7 +60,7 @@ def way(name: str, gain: int, share: float = 0.25, part: float = 1.0) -> Way[Dig
 def digging(monkeypatch: pytest.MonkeyPatch, options: SolveOptions, needed: int) -> Digging:
     clock = Clock()
     monkeypatch.setattr(budgets, "time", clock)
-    return Digging(Budget(options), clock, needed)
+    return Digging(SolveBudget(options), clock, needed)
 
 
 def timed(monkeypatch: pytest.MonkeyPatch, needed: int = 10**9) -> Digging:

@@ -17,7 +17,7 @@ from ortools.sat.python import cp_model
 from placer.search import budget as budget_module
 from placer.search import halt as halt_module
 from placer.search import solver
-from placer.search.budget import Budget
+from placer.search.budget import SolveBudget
 from placer.search.options import SolveOptions
 from placer_models.cluster import Instance
 from placer_models.placement import Answer
@@ -36,11 +36,11 @@ class WorkClock:
         """Take the place of the clock that budgets look at, and of CP-SAT's."""
         self.calls = 0
         self.spent_s = 0.0
-        self.budget: Budget | None = None
+        self.budget: SolveBudget | None = None
         really = cp_model.CpSolver.solve
 
-        def budget(options: SolveOptions) -> Budget:
-            self.budget = Budget(options)
+        def budget(options: SolveOptions) -> SolveBudget:
+            self.budget = SolveBudget(options)
             return self.budget
 
         def work(one: cp_model.CpSolver, model: cp_model.CpModel, *given: Any) -> Any:
@@ -56,7 +56,7 @@ class WorkClock:
 
         monkeypatch.setattr(budget_module, "time", self)
         monkeypatch.setattr(halt_module, "time", self)
-        monkeypatch.setattr(solver, "Budget", budget)
+        monkeypatch.setattr(solver, "SolveBudget", budget)
         monkeypatch.setattr(cp_model.CpSolver, "solve", work)
 
     def monotonic(self) -> float:

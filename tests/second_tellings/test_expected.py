@@ -1,8 +1,8 @@
 """Tier ``expected``, told a second time from the page: on small clusters with parts of GPUs.
 
 What it tells again: ``ExpectedDemand.looks_at_memory`` and ``priced``,
-``ExpectedNodeWorths.worth``, ``shapes_admitted_by``, ``expected_shape_prices``,
-``alike_counted_together``, ``expected_demand_in``.
+``ExpectedNodeWorthCache.worth``, ``admitted_shape_mask``, ``expected_shape_prices``,
+``group_equal_left_nodes``, ``given_or_learned_demand``.
 """
 
 from collections import Counter
@@ -20,7 +20,7 @@ from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.demand import ExpectedDemand, ExpectedShape
 from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare
-from placer_models.expected import NodeLeft
+from placer_models.expected import ResourcesLeftForExpectedPods
 from placer_models.goals import EXPECTED
 from placer_models.node_affinity import NodeAffinity, NodeTerm
 from placer_models.node_strategy import NodeStrategy
@@ -169,7 +169,7 @@ def may_come(one: ExpectedShape, node: Node) -> bool:
     return one.node_affinity is None or labels["zone"] == "a"
 
 
-def left(node: Node, pods: list[tuple[PodSpec, PodPlacement]]) -> NodeLeft:
+def left(node: Node, pods: list[tuple[PodSpec, PodPlacement]]) -> ResourcesLeftForExpectedPods:
     topology = node.machine.topology
     owned = sum(len(place.cpuset) for spec, place in pods if spec.qos.owns_cpus)
     milli = 1000 * (len(topology.cpus) - owned)
@@ -184,7 +184,7 @@ def left(node: Node, pods: list[tuple[PodSpec, PodPlacement]]) -> NodeLeft:
         if min(percent, memory) > 0:
             gpus.append(10 * min(percent, memory))
     held = sum(amount for _, place in pods for _, amount in place.memory_bytes)
-    return NodeLeft(milli, tuple(sorted(gpus)), MEMORY - held)
+    return ResourcesLeftForExpectedPods(milli, tuple(sorted(gpus)), MEMORY - held)
 
 
 @pytest.mark.parametrize("batch", range(3))

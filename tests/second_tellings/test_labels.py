@@ -15,11 +15,11 @@ from placer_models.affinity import (
     InNodeAffinityLevel,
 )
 from placer_models.cluster import Node
-from placer_models.network import LevelRule, LevelRuleKind
-from placer_models.node_affinity import NAME_FIELD, NodeAffinity, NodeTerm, PreferredTerm
-from placer_models.node_rules import node_rules_allow, weight_missed
+from placer_models.network import GangNetworkLevelRule, GangNetworkLevelRuleKind
+from placer_models.node_affinity import NAME_FIELD, NodeAffinity, NodeTerm, PreferredNodeTerm
+from placer_models.node_rules import missed_preference_weight_on_node, node_rules_allow
 from placer_models.pod import PodSpec
-from placer_models.policy import Strength
+from placer_models.policy import RequiredOrPreferred
 from placer_models.selectors import LabelExpression, SelectorOperator
 from placer_models.taints import Taint, TaintEffect, Toleration, TolerationOperator
 from placer_models.topology_spread import SpreadConstraint
@@ -215,7 +215,7 @@ def test_open_nodes_are_open_to_judge_and_solver_alike() -> None:
 
         assert admits_new_pods(node, spec) is comes
         assert node_rules_allow(node, spec) is comes
-        assert weight_missed(spec, node) == lost
+        assert missed_preference_weight_on_node(spec, node) == lost
     assert len(verdicts) == 4
 
 
@@ -250,7 +250,7 @@ def test_wishes_of_nodes_and_strengths_are_what_they_say() -> None:
     A required term asks, a preferred one would like; an affinity without terms allows any node.
     """
     term = NodeTerm((LabelExpression("k", OPERATOR.EXISTS),))
-    wished = NodeAffinity((), (PreferredTerm(term, 3),))
+    wished = NodeAffinity((), (PreferredNodeTerm(term, 3),))
 
     assert wished.allows("n", ())
     assert not NodeAffinity((term,)).allows("n", ())
@@ -258,7 +258,9 @@ def test_wishes_of_nodes_and_strengths_are_what_they_say() -> None:
     assert (wished.weight_missed("n", ()), wished.weight_missed("n", (("k", ""),))) == (3, 0)
     assert SpreadConstraint("k").required
     assert AffinityTerm(()).required
-    assert not SpreadConstraint("k", strength=Strength.PREFERRED).required
-    assert not AffinityTerm((), strength=Strength.PREFERRED).required
-    assert LevelRule("rack", LevelRuleKind.GATHER).required
-    assert not LevelRule("rack", LevelRuleKind.GATHER, Strength.PREFERRED).required
+    assert not SpreadConstraint("k", strength=RequiredOrPreferred.PREFERRED).required
+    assert not AffinityTerm((), strength=RequiredOrPreferred.PREFERRED).required
+    assert GangNetworkLevelRule("rack", GangNetworkLevelRuleKind.GATHER).required
+    assert not GangNetworkLevelRule(
+        "rack", GangNetworkLevelRuleKind.GATHER, RequiredOrPreferred.PREFERRED
+    ).required

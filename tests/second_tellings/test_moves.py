@@ -20,16 +20,16 @@ from placer_models.device_share import DeviceShare
 from placer_models.moves import (
     is_where_it_was,
     movable_pods,
-    moves_of,
+    moves_in_answer,
     placement_without_stayers,
     rules_mended,
     vacated_homes,
-    with_movable_pods,
+    with_movable_pods_as_waiting,
     with_unplaced_at_home,
 )
 from placer_models.placement import DeviceGrant, Placement, PodPlacement
 from placer_models.pod import Pod, PodSpec
-from placer_models.reach import any_reaches_beyond, looks_beyond_node, without_asks_beyond_node
+from placer_models.reach import any_pod_asks_beyond_node, asks_beyond_node, without_asks_beyond_node
 from placer_models.topology_spread import SpreadConstraint
 from pools import pools
 
@@ -150,7 +150,7 @@ def test_a_move_is_any_change_of_what_a_pod_holds() -> None:
     """
     turned = replace(HOME, devices=HOME.devices[::-1], memory_bytes=HOME.memory_bytes[::-1])
     owned = (replace(HOME, cpuset=frozenset({0})), replace(HOME, cpuset=frozenset({0, 2})))
-    for tell in (is_where_it_was, homes.has_what_it_had):
+    for tell in (is_where_it_was, homes.has_same_place_as_home):
         for owns in (False, True):
             assert tell(HOME, HOME, owns_cpus=owns)
             assert tell(turned, HOME, owns_cpus=owns)
@@ -181,7 +181,7 @@ def test_who_moves_and_who_stays_is_as_the_page_says(batch: int) -> None:
                 stayers += sum(home.key not in place_of for home in asked.homes)
 
                 assert list(vacated_homes(asked, placement)) == gone
-                assert homes.homes_of_moved(asked, placement.pods) == gone
+                assert homes.homes_of_moved_pods(asked, placement.pods) == gone
                 if any(key not in {p.key for g in asked.gangs for p in g.pods} for key in place_of):
                     continue
                 assert {p.key: p for p in with_unplaced_at_home(asked, placement).pods} == full
@@ -242,7 +242,7 @@ def test_moves_name_the_rules_that_they_mend(batch: int) -> None:
         told = [
             (running[p.key], p, found.get(p.key, ())) for p in placement.pods if p.key in running
         ]
-        assert list(moves_of(instance, placement, found)) == told
+        assert list(moves_in_answer(instance, placement, found)) == told
     assert mended
 
 
@@ -262,7 +262,7 @@ def test_who_is_placed_elsewhere_leaves_and_nobody_else(batch: int) -> None:
         away = {place.key for place in placement.pods if is_away(instance, place)}
         go = [group for group in breaking if any(r.pod.key in away for r in group)]
         expected = asked_of(instance, fitting, go, [g for g in breaking if g not in go])
-        asked = with_movable_pods(instance, breaches_of_complete_placement, placement)
+        asked = with_movable_pods_as_waiting(instance, breaches_of_complete_placement, placement)
         leaving += len(go)
 
         assert {home.key for home in asked.homes} == {home.key for home in expected.homes}
@@ -288,7 +288,7 @@ def is_away(instance: Instance, place: PodPlacement) -> bool:
     if running is None:
         return False
     ((home,), gang) = asked_of(instance, [(running,)]).homes, running.pod
-    return not homes.has_what_it_had(place, home, owns_cpus=gang.spec.qos.owns_cpus)
+    return not homes.has_same_place_as_home(place, home, owns_cpus=gang.spec.qos.owns_cpus)
 
 
 def test_what_reaches_beyond_a_node_is_left_out_of_one_node() -> None:
@@ -302,7 +302,7 @@ def test_what_reaches_beyond_a_node_is_left_out_of_one_node() -> None:
         return Pod("p", "default", PodSpec((), affinity=terms, spread=over))
 
     alone, far, over = pod(near), pod(near, wide), pod(near, over=spread)
-    assert [looks_beyond_node(one.spec) for one in (alone, far, over)] == [False, True, True]
-    assert any_reaches_beyond([alone, far])
-    assert not any_reaches_beyond([alone, alone])
+    assert [asks_beyond_node(one.spec) for one in (alone, far, over)] == [False, True, True]
+    assert any_pod_asks_beyond_node([alone, far])
+    assert not any_pod_asks_beyond_node([alone, alone])
     assert [without_asks_beyond_node(one) for one in (alone, far, over)] == [alone] * 3

@@ -18,7 +18,7 @@ from placer_models.capacity import DeviceQuantity
 from placer_models.cluster import Instance, Node
 from placer_models.device import Device
 from placer_models.device_share import DeviceShare
-from placer_models.device_strategy import DeviceRequestFanOut
+from placer_models.device_strategy import DeviceCountStrategy
 from placer_models.goals import TIERS_OF
 from placer_models.illegal_running import illegality_text
 from placer_models.node_strategy import (
@@ -31,8 +31,8 @@ from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources, pods_of_gangs
 from placer_models.policy import QosClass
 from placer_models.resource_classes import (
-    ask_of,
     node_load_before_new_pods,
+    resource_class_request_of_pod,
     resource_class_totals_of_node,
     scored_resource_classes_asked_by_any,
 )
@@ -85,7 +85,7 @@ def taken(spec: PodSpec, has: Mapping[str, int]) -> dict[str, int]:
     for request in asked.devices:
         kind, share = request.type, request.share or DeviceShare()
         there = has.get(kind, 0) // 100
-        every = dict(spec.strategies).get(kind) is DeviceRequestFanOut.APPLY_FOR_ALL
+        every = dict(spec.strategies).get(kind) is DeviceCountStrategy.APPLY_FOR_ALL
         count = request.count * (max(there, 1) if every else 1)
         mean = {
             name.removeprefix(f"{kind}."): amount // there if there else 0
@@ -226,7 +226,7 @@ def test_classes_are_those_of_the_page() -> None:
             assert load.total == tuple(has.get(name, 0) for name in classes)
             assert (load.running, load.new) == (len(specs), ())
             for spec in specs:
-                ask = ask_of(spec, classes, has)
+                ask = resource_class_request_of_pod(spec, classes, has)
                 assert ask.amounts == tuple(taken(spec, has).get(name, 0) for name in classes)
                 assert {classes[i] for i in ask.classes} == asks_for(spec) & has.keys()
 
@@ -284,7 +284,7 @@ def drawn_spec(rng: Random) -> PodSpec:
         ),
     )
     part = None if share == DeviceShare() or rng.random() < 0.3 else share
-    every = (("nic", DeviceRequestFanOut.APPLY_FOR_ALL),) if kind == "nic" and count == 1 else ()
+    every = (("nic", DeviceCountStrategy.APPLY_FOR_ALL),) if kind == "nic" and count == 1 else ()
     return PodSpec(
         (
             Container(

@@ -10,9 +10,15 @@ import pytest
 
 from placer_models.capacity import DeviceQuantity
 from placer_models.device_share import DeviceShare
-from placer_models.device_strategy import DeviceRequestFanOut
+from placer_models.device_strategy import DeviceCountStrategy
 from placer_models.pod import Container, ContainerRole, DeviceRequest, PodSpec, Resources
-from placer_models.policy import BindPolicy, DeviceScope, ExclusivePolicy, QosClass, Strength
+from placer_models.policy import (
+    BindPolicy,
+    ExclusivePolicy,
+    QosClass,
+    RequiredOrPreferred,
+    SameTypeDevicesScope,
+)
 from placer_models.topology import Hugepages
 from second_tellings.drawing import all_pods, mixed_worlds
 
@@ -112,12 +118,12 @@ def test_a_burst_without_a_limit_to_speak_of_has_one_cpu() -> None:
     assert PodSpec((idle,), constrained_burst=True).burst_cpus == 1
 
 
-@pytest.mark.parametrize("strength", Strength)
-def test_policies_are_required_where_they_say_so(strength: Strength) -> None:
+@pytest.mark.parametrize("strength", RequiredOrPreferred)
+def test_policies_are_required_where_they_say_so(strength: RequiredOrPreferred) -> None:
     """
     Default asks for nothing, though required; nor does no exclusive policy.
     """
-    required = strength is Strength.REQUIRED
+    required = strength is RequiredOrPreferred.REQUIRED
     for bind in BindPolicy:
         spec = PodSpec((), bind=bind, bind_strength=strength)
         assert spec.bind_required is (required and bind is not BindPolicy.DEFAULT)
@@ -130,12 +136,14 @@ def test_a_scope_is_of_the_types_that_it_names() -> None:
     """
     Devices of other types are anywhere on the node.
     """
-    spec = PodSpec((), scopes=(("gpu", DeviceScope.PCIE), ("rdma", DeviceScope.NUMA_NODE)))
+    spec = PodSpec(
+        (), scopes=(("gpu", SameTypeDevicesScope.PCIE), ("rdma", SameTypeDevicesScope.NUMA_NODE))
+    )
 
     assert [spec.scope_of(kind) for kind in ("gpu", "rdma", "fpga")] == [
-        DeviceScope.PCIE,
-        DeviceScope.NUMA_NODE,
-        DeviceScope.NODE,
+        SameTypeDevicesScope.PCIE,
+        SameTypeDevicesScope.NUMA_NODE,
+        SameTypeDevicesScope.NODE,
     ]
 
 
@@ -146,7 +154,7 @@ def test_locality_is_for_pods_with_several_things_of_which_some_are_their_own() 
     verdicts = Counter[bool]()
     specs = [pod.spec for world in mixed_worlds() for pod in all_pods(world)]
     specs += [one(cpus, memory) for cpus in range(3) for memory in range(2)]
-    every = (("rdma", DeviceRequestFanOut.APPLY_FOR_ALL),)
+    every = (("rdma", DeviceCountStrategy.APPLY_FOR_ALL),)
     nics = Resources(devices=(DeviceRequest("rdma", 1),))
     specs.append(PodSpec((Container("app", nics),), strategies=every))
     for spec in specs:

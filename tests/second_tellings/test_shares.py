@@ -12,10 +12,10 @@ from placer_models.device_share import (
     DeviceShare,
     amounts_of_share,
     device_capacity_of,
+    device_usage_millionths,
     share_amounts_left,
     share_fits,
     share_unless_whole,
-    used_millionths,
     whole_device_amounts,
     with_memory_in_both_units,
 )
@@ -165,7 +165,7 @@ def test_use_is_the_mean_of_the_used_parts(seed: int) -> None:
     ]
     mean = floor(Fraction(sum(parts), len(parts))) if parts else 0
 
-    assert used_millionths(used, total, asked) == mean
+    assert device_usage_millionths(used, total, asked) == mean
 
 
 @pytest.mark.parametrize("seed", range(100))

@@ -5,7 +5,7 @@ import pytest
 from features.topology_spread import spread_instance
 from placer_models.cluster import Node
 from placer_models.pod import PodSpec
-from placer_models.policy import Strength
+from placer_models.policy import RequiredOrPreferred
 from placer_models.spreading import resolved_spread_constraints_of
 from placer_models.taints import TaintEffect
 from placer_models.topology_spread import SpreadConstraint
@@ -56,9 +56,11 @@ def test_constraints_look_at_the_nodes_of_the_page() -> None:
     assert len(found) == 4
 
 
-@pytest.mark.parametrize("strength", Strength)
+@pytest.mark.parametrize("strength", RequiredOrPreferred)
 @pytest.mark.parametrize("least", [1, 2, 3])
-def test_fewest_count_as_none_where_domains_are_few(strength: Strength, least: int) -> None:
+def test_fewest_count_as_none_where_domains_are_few(
+    strength: RequiredOrPreferred, least: int
+) -> None:
     """
     Of a required constraint with fewer domains than it wants.
     """
@@ -66,5 +68,5 @@ def test_fewest_count_as_none_where_domains_are_few(strength: Strength, least: i
         PodSpec((), spread=(SpreadConstraint("zone", strength=strength, min_domains=least),)), "a"
     )
     for number in range(5):
-        short = number < least and strength is Strength.REQUIRED
+        short = number < least and strength is RequiredOrPreferred.REQUIRED
         assert one.is_beyond_fewest(number) is not short

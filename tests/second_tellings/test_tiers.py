@@ -10,11 +10,17 @@ from features.misfits import with_breaches
 from moving_question import questions
 from moving_worlds import mixed_moving_instance
 from placer_models.cluster import Instance, Node
-from placer_models.goals import MOVES, USABLE, ObjectiveSense, placed_tier, tiers_for
+from placer_models.goals import (
+    MOVES,
+    USABLE,
+    ObjectiveSense,
+    all_tiers_most_important_first,
+    placed_tier,
+)
 from placer_models.node_strategy import NodeStrategy
 from placer_models.optional_tiers import tiers_asked_by_instance
 from placer_models.pod import PodSpec
-from placer_models.policy import ExclusivePolicy, PartitionPolicy, QosClass, Strength
+from placer_models.policy import ExclusivePolicy, PartitionPolicy, QosClass, RequiredOrPreferred
 from placer_models.taints import TaintEffect
 from second_tellings.drawing import mixed_worlds
 
@@ -75,7 +81,7 @@ def of_pod(spec: PodSpec, instance: Instance) -> Iterator[str]:
     """Yield the tiers that a pod that waits asks for, beside these nodes."""
     nodes = instance.nodes
     if spec.qos in (QosClass.LSE, QosClass.LSR):
-        if spec.exclusive is None or spec.exclusive_strength is Strength.PREFERRED:
+        if spec.exclusive is None or spec.exclusive_strength is RequiredOrPreferred.PREFERRED:
             own = {spec.exclusive} - {None}
             for policy in own or {by_default(node) for node in nodes}:
                 yield from {
@@ -89,15 +95,15 @@ def of_pod(spec: PodSpec, instance: Instance) -> Iterator[str]:
         yield from ({"Package": "packages", "LLC": "caches"}[wish] for wish in wishes)
         if any((node.numa_strategy or node.defaults.numa_strategy) is not None for node in nodes):
             yield "numa-strategy"
-    if any(term.strength is Strength.PREFERRED for term in spec.affinity):
+    if any(term.strength is RequiredOrPreferred.PREFERRED for term in spec.affinity):
         yield "affinity"
-    if any(one.strength is Strength.PREFERRED for one in spec.spread):
+    if any(one.strength is RequiredOrPreferred.PREFERRED for one in spec.spread):
         yield "topology-spread"
     soft = {t for n in nodes for t in n.taints if t.effect is TaintEffect.PREFER_NO_SCHEDULE}
     met = [taint for taint in soft if not any(one.tolerates(taint) for one in spec.tolerations)]
     if met or (spec.node_affinity is not None and spec.node_affinity.preferred):
         yield "node-preference"
-    if spec.joint is not None and spec.joint.strength is Strength.PREFERRED:
+    if spec.joint is not None and spec.joint.strength is RequiredOrPreferred.PREFERRED:
         yield "joint"
     asked = spec.requests.devices
     prefers = [node for node in nodes if node.partition_policy is PartitionPolicy.PREFER]
@@ -125,7 +131,9 @@ def tiers(instance: Instance) -> list[str]:
     found |= {"moves"} if instance.move_budget > 0 else set()
     gangs = {(r.pod.namespace, r.placement.gang) for r in instance.could_leave}
     asking = [*instance.gangs, *(g for g in instance.running_gangs if g.key in gangs)]
-    if any(rule.strength is Strength.PREFERRED for gang in asking for rule in gang.levels):
+    if any(
+        rule.strength is RequiredOrPreferred.PREFERRED for gang in asking for rule in gang.levels
+    ):
         found.add("gathering")
     priorities = sorted({gang.priority for gang in instance.gangs})
     placed = [f"placed.priority-{priority}" for priority in reversed(priorities)]
@@ -141,7 +149,7 @@ def test_an_instance_has_the_tiers_of_the_page(strategy: NodeStrategy) -> None:
     for world in mixed_worlds():
         instance = replace(world, strategy=strategy)
         asked = tiers_asked_by_instance(instance)
-        found = tiers_for((gang.priority for gang in instance.gangs), asked)
+        found = all_tiers_most_important_first((gang.priority for gang in instance.gangs), asked)
         expected = tiers(instance)
         seen.update(name.split("-")[0] for name in expected)
 
@@ -165,7 +173,9 @@ def test_running_pods_in_breach_have_their_tiers(batch: int) -> None:
             asked = tiers_asked_by_instance(instance)
             priorities = [gang.priority for gang in instance.gangs]
 
-            assert [tier.name for tier in tiers_for(priorities, asked)] == tiers(instance)
+            assert [
+                tier.name for tier in all_tiers_most_important_first(priorities, asked)
+            ] == tiers(instance)
     assert leaving
 
 

@@ -6,7 +6,7 @@ from random import Random
 from judge.hand import node
 from placer_models.cluster import Node
 from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources, Variant
-from placer_models.variants import pod_on
+from placer_models.variants import pod_with_spec_on
 
 KEYS, VALUES = ("gpus", "zone"), ("a", "b")
 
@@ -52,7 +52,7 @@ def test_the_first_variant_counts_whose_labels_the_node_has() -> None:
         labels = drawn_labels(rng) if rng.random() < 0.9 else ()
         there = replace(node("n"), labels=labels)
 
-        found = pod_on(Pod("p", "default", spec), there).spec
+        found = pod_with_spec_on(Pod("p", "default", spec), there).spec
         asked = told(spec, there)
         goes = not set(found.node_selector) - set(labels)
 

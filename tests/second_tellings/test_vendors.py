@@ -9,7 +9,7 @@ from placer_models.visible_devices import (
     GpuVendor,
     gpu_environment,
     gpu_has_runtime_readable_id,
-    vendor_of,
+    gpu_vendor_of,
 )
 
 NVIDIA, AMD = "NVIDIA_VISIBLE_DEVICES", "AMD_VISIBLE_DEVICES"
@@ -34,7 +34,7 @@ def test_a_model_tells_the_vendor(model: str, vendor: GpuVendor) -> None:
     """
     What does not name one of AMD's is taken for NVIDIA's.
     """
-    assert vendor_of(Device("gpu", 0, model=model)) is vendor
+    assert gpu_vendor_of(Device("gpu", 0, model=model)) is vendor
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,10 @@ from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.device import GPU, Device
 from placer_models.device_request import DeviceRequestError, devices_asked
 from placer_models.device_share import DeviceShare, with_memory_in_both_units
-from placer_models.device_strategy import DeviceRequestFanOut
+from placer_models.device_strategy import DeviceCountStrategy
 from placer_models.placement import DeviceGrant, Placed, PodPlacement
-from placer_models.pod import Container, DeviceRequest, JointAllocation, Pod, PodSpec, Resources
-from placer_models.policy import JointScope, Strength
+from placer_models.pod import Container, DeviceRequest, JointDevicesRequest, Pod, PodSpec, Resources
+from placer_models.policy import JointDevicesScope, RequiredOrPreferred
 from placer_models.quantity import parse_bytes
 from placer_models.topology import Cpu, NumaNode, Topology
 from tiny_pods import lone
@@ -82,7 +82,7 @@ def _strategy(pod: Row) -> str | None:
         return None
     strategy: str | None = (hints.get("rdma") or {}).get("allocateStrategy")
     beside = pod.get("device_joint_allocate") and len(asked) > 1
-    return strategy or (DeviceRequestFanOut.APPLY_FOR_EACH_GROUP.value if beside else None)
+    return strategy or (DeviceCountStrategy.APPLY_FOR_EACH_GROUP.value if beside else None)
 
 
 def compared(row: Row) -> str:
@@ -139,15 +139,15 @@ def _answer(row: Row) -> tuple[DeviceGrant, ...] | None:
             DeviceRequest(d.type, d.count, d.share if d.share.shared else None) for d in demands
         )
     )
-    strength = Strength.REQUIRED if row["required"] else Strength.PREFERRED
+    strength = RequiredOrPreferred.REQUIRED if row["required"] else RequiredOrPreferred.PREFERRED
     joint = None
     if row["together"]:
-        joint = JointAllocation(tuple(row["together"]), JointScope.SAME_PCIE, strength)
+        joint = JointDevicesRequest(tuple(row["together"]), JointDevicesScope.SAME_PCIE, strength)
     strategy = row.get("strategy")
     spec = PodSpec(
         (Container("main", requests),),
         joint=joint,
-        strategies=(("rdma", DeviceRequestFanOut(strategy)),) if strategy else (),
+        strategies=(("rdma", DeviceCountStrategy(strategy)),) if strategy else (),
     )
     node = Node("n", machine)
     instance = Instance(

@@ -18,7 +18,7 @@ from placer.search.solver import solve
 from placer_models.capacity import DeviceQuantity, DeviceQuantityUnit
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.device import GPU, Device, VirtualFunction
-from placer_models.device_share import DeviceShare, used_millionths
+from placer_models.device_share import DeviceShare, device_usage_millionths
 from placer_models.files.errors import InputError
 from placer_models.goals import DEVICE_CHOICE
 from placer_models.legal import IllegalPodError
@@ -117,7 +117,7 @@ def test_one_pod_is_the_rule_of_the_seed(
 
 
 def part(used: list[int], quotas: list[int], index: int) -> int:
-    return used_millionths((used[index],), (quotas[index],), (1,))
+    return device_usage_millionths((used[index],), (quotas[index],), (1,))
 
 
 @pytest.mark.parametrize("engine", ENGINES)

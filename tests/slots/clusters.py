@@ -3,25 +3,25 @@
 from collections.abc import Mapping
 from typing import Any
 
-from placer.slots.amount_text import parse_e8
+from placer.slots.amount_text import parse_hundred_millionths
 from placer.slots.resources import (
     ANY,
     UNKNOWN,
     ZERO,
-    ResourceAmounts,
     ResourceProfile,
-    add_amounts,
+    SlotResourceAmounts,
+    add_slot_amounts,
     sorted_nonzero_amounts,
 )
 from placer.slots.workers.default_slots import default_slot
 from placer.slots.workers.model import (
-    JobNeeds,
+    DataflowWorkers,
+    NeededSlotsOfOneSize,
+    NewWorkerSpec,
     RequestedWorker,
-    SlotNeed,
+    SlotsNeededByJob,
     Worker,
     WorkerReserve,
-    Workers,
-    WorkerSpec,
 )
 
 Row = Mapping[str, Any]
@@ -34,11 +34,13 @@ def profile(row: Row | str, managed: str = "managed_off_heap_bytes") -> Resource
     return _WORDS[row] if isinstance(row, str) else amounts(row, managed)
 
 
-def amounts(row: Row, managed: str = "managed_off_heap_bytes") -> ResourceAmounts:
+def amounts(row: Row, managed: str = "managed_off_heap_bytes") -> SlotResourceAmounts:
     """Return known resources."""
-    more = {name: parse_e8(amount) for name, amount in row.get("extended", {}).items()}
-    return ResourceAmounts(
-        cpu_e8=parse_e8(row.get("cpu", "0")),
+    more = {
+        name: parse_hundred_millionths(amount) for name, amount in row.get("extended", {}).items()
+    }
+    return SlotResourceAmounts(
+        cpu_e8=parse_hundred_millionths(row.get("cpu", "0")),
         heap_bytes=row.get("heap", 0),
         off_heap_bytes=row.get("offHeap", 0),
         network_bytes=row.get("network", 0),
@@ -47,22 +49,22 @@ def amounts(row: Row, managed: str = "managed_off_heap_bytes") -> ResourceAmount
     )
 
 
-def workers(row: Row) -> Workers:
+def workers(row: Row) -> DataflowWorkers:
     """Return the workers of a row."""
     total, slots = amounts(row["worker"]["total"]), row["worker"]["slots"]
-    return Workers(
-        WorkerSpec(total, default_slot(total, slots)),
+    return DataflowWorkers(
+        NewWorkerSpec(total, default_slot(total, slots)),
         tuple(_registered(worker, total) for worker in row.get("registered", ())),
         tuple(_pending(worker, total) for worker in row.get("pending", ())),
         WorkerReserve(
             row.get("redundantWorkers", 0),
-            parse_e8(row.get("minCpu", "0")),
+            parse_hundred_millionths(row.get("minCpu", "0")),
             row.get("minMemory", 0),
         ),
     )
 
 
-def _registered(row: Row, like: ResourceAmounts) -> Worker:
+def _registered(row: Row, like: SlotResourceAmounts) -> Worker:
     total = amounts(row["total"]) if "total" in row else like
     return Worker(
         total,
@@ -73,18 +75,18 @@ def _registered(row: Row, like: ResourceAmounts) -> Worker:
     )
 
 
-def _pending(row: Row, like: ResourceAmounts) -> RequestedWorker:
+def _pending(row: Row, like: SlotResourceAmounts) -> RequestedWorker:
     total = amounts(row["total"]) if "total" in row else like
     used = ZERO
     if "used" in row:
         slot, count = row["used"]
-        used = add_amounts(used, amounts(slot), count)
+        used = add_slot_amounts(used, amounts(slot), count)
     return RequestedWorker(total, default_slot(total, row["slots"]), used)
 
 
-def jobs(row: Row) -> list[JobNeeds]:
+def jobs(row: Row) -> list[SlotsNeededByJob]:
     """Return what the jobs of a row ask for."""
     return [
-        JobNeeds(name, tuple(SlotNeed(profile(p), count) for p, count in needs))
+        SlotsNeededByJob(name, tuple(NeededSlotsOfOneSize(profile(p), count) for p, count in needs))
         for name, needs in row["jobs"]
     ]

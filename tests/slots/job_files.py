@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from placer.slots.compiled import CompiledJob
+from placer.slots.compiled import CompiledDataflowJob
 from placer.slots.file import compile_job_file, read_job_graph
 from placer.slots.graph import JobGraph
 
@@ -39,12 +39,12 @@ def read(folder: Path, job: Mapping[str, object]) -> JobGraph:
     return read_job_graph(job_file(folder, job))
 
 
-def compiled(folder: Path, job: Mapping[str, object]) -> CompiledJob:
+def compiled(folder: Path, job: Mapping[str, object]) -> CompiledDataflowJob:
     """Compile a job graph through its file."""
     return compile_job_file(job_file(folder, job))
 
 
-def chain_names(job: CompiledJob, chain: int) -> list[str]:
+def chain_names(job: CompiledDataflowJob, chain: int) -> list[str]:
     """Return the operators of a chain by name, sorted."""
     return sorted(job.operators[i] for i in job.chains[chain].operators)
 

@@ -3,17 +3,17 @@
 from hypothesis import strategies as st
 
 from placer.slots.graph import (
-    Chaining,
-    EdgeExchange,
-    EdgePartition,
-    ExecutionMode,
+    EdgeExchangeMode,
+    EdgePartitioningStrategy,
+    JobExecutionMode,
     JobGraph,
     ManagedMemoryShare,
     Operator,
+    OperatorChainingMode,
     OperatorEdge,
     SlotSharingGroup,
 )
-from placer.slots.resources import UNKNOWN, ResourceAmounts
+from placer.slots.resources import UNKNOWN, SlotResourceAmounts
 
 GROUPS = ("g1", "g2")
 
@@ -31,7 +31,7 @@ def job_graphs(draw: st.DrawFn, *, known: bool | None = None) -> JobGraph:
     return JobGraph(
         operators,
         tuple(edges),
-        mode=draw(st.sampled_from(ExecutionMode)),
+        mode=draw(st.sampled_from(JobExecutionMode)),
         one_default_group=draw(st.sampled_from([None, True, False])),
         groups=tuple(map(SlotSharingGroup, GROUPS)),
     )
@@ -44,16 +44,25 @@ def _operator(draw: st.DrawFn, name: str, known: bool) -> Operator:
         name,
         draw(st.sampled_from([1, 2, 3])),
         draw(st.sampled_from([None, None, "default", *GROUPS])),
-        draw(st.sampled_from([Chaining.ALWAYS, Chaining.ALWAYS, Chaining.HEAD, Chaining.NEVER])),
-        resources=ResourceAmounts(1, 1, 0, draw(amount), draw(amount)) if known else UNKNOWN,
+        draw(
+            st.sampled_from(
+                [
+                    OperatorChainingMode.ALWAYS,
+                    OperatorChainingMode.ALWAYS,
+                    OperatorChainingMode.HEAD,
+                    OperatorChainingMode.NEVER,
+                ]
+            )
+        ),
+        resources=SlotResourceAmounts(1, 1, 0, draw(amount), draw(amount)) if known else UNKNOWN,
         on_heap=ManagedMemoryShare() if known else ManagedMemoryShare(draw(amount)),
         off_heap=ManagedMemoryShare() if known else ManagedMemoryShare(draw(amount)),
     )
 
 
 def _edge(draw: st.DrawFn, producer: Operator, consumer: Operator) -> OperatorEdge:
-    partitions = [None, EdgePartition.HASH, EdgePartition.RESCALE]
-    exchanges = [EdgeExchange.UNDEFINED, EdgeExchange.PIPELINED, EdgeExchange.BLOCKING]
+    partitions = [None, EdgePartitioningStrategy.HASH, EdgePartitioningStrategy.RESCALE]
+    exchanges = [EdgeExchangeMode.UNDEFINED, EdgeExchangeMode.PIPELINED, EdgeExchangeMode.BLOCKING]
     return OperatorEdge(
         producer.name,
         consumer.name,

@@ -10,24 +10,24 @@ from hypothesis import strategies as st
 
 from placer.slots.resources import (
     UNKNOWN,
-    ResourceAmounts,
     ResourceProfile,
+    SlotResourceAmounts,
     merge_all_resource_profiles,
-    multiplied_profile,
-    subtract_profile,
+    multiplied_resource_profile,
+    subtract_resource_profile,
 )
 from placer.slots.workers.allocate import allocate_slots, allocate_slots_in_order
 from placer.slots.workers.default_slots import worker_spec
 from placer.slots.workers.model import (
-    JobNeeds,
+    DataflowWorkers,
+    NeededSlotsOfOneSize,
     RequestedWorker,
-    SlotAllocation,
-    SlotGrant,
-    SlotNeed,
+    SlotAllocationResult,
+    SlotsGrantedOnWorker,
+    SlotsNeededByJob,
     Worker,
     WorkerMatchingStrategy,
     WorkerReserve,
-    Workers,
 )
 from slots.clusters import amounts, jobs, workers
 from slots.job_files import Row, row_id, rows
@@ -75,22 +75,26 @@ def test_the_rows_save_an_eighth_of_the_workers() -> None:
     assert (len(known), peer, ours) == (52, 245, 214)
 
 
-def counted(grants: Iterable[SlotGrant]) -> Counter[tuple[int, str, ResourceAmounts]]:
-    found: Counter[tuple[int, str, ResourceAmounts]] = Counter()
+def counted(
+    grants: Iterable[SlotsGrantedOnWorker],
+) -> Counter[tuple[int, str, SlotResourceAmounts]]:
+    found: Counter[tuple[int, str, SlotResourceAmounts]] = Counter()
     for grant in grants:
         found[grant.worker, grant.job, grant.slot] += grant.count
     return found
 
 
-def peers(grants: list[Any]) -> Counter[tuple[int, str, ResourceAmounts]]:
-    found: Counter[tuple[int, str, ResourceAmounts]] = Counter()
+def peers(grants: list[Any]) -> Counter[tuple[int, str, SlotResourceAmounts]]:
+    found: Counter[tuple[int, str, SlotResourceAmounts]] = Counter()
     for worker, job, slots in grants:
         for slot, count in slots:
             found[worker, job, amounts(slot)] += count
     return found
 
 
-def assert_all_served(found: SlotAllocation, there: Workers, asked: list[JobNeeds]) -> None:
+def assert_all_served(
+    found: SlotAllocationResult, there: DataflowWorkers, asked: list[SlotsNeededByJob]
+) -> None:
     """Check that each job has its slots, and no worker more of them than it has room."""
     given = Counter[str]()
     for grant in (*found.on_registered, *found.on_pending):
@@ -100,29 +104,29 @@ def assert_all_served(found: SlotAllocation, there: Workers, asked: list[JobNeed
     assert +given == +wanted
     pending = [worker.total for worker in there.pending] + [there.spec.total] * found.new_workers
     for i, worker in enumerate(there.registered):
-        room = ResourceAmounts() if worker.blocked else worker.available
-        subtract_profile(
+        room = SlotResourceAmounts() if worker.blocked else worker.available
+        subtract_resource_profile(
             room, taken(g for g in found.on_registered if g.worker == i)
         )  # or refuses it
     for i, total in enumerate(pending):
-        subtract_profile(total, taken(g for g in found.on_pending if g.worker == i))
+        subtract_resource_profile(total, taken(g for g in found.on_pending if g.worker == i))
 
 
-def taken(grants: Iterable[SlotGrant]) -> ResourceProfile:
+def taken(grants: Iterable[SlotsGrantedOnWorker]) -> ResourceProfile:
     return merge_all_resource_profiles(
-        multiplied_profile(grant.slot, grant.count) for grant in grants
+        multiplied_resource_profile(grant.slot, grant.count) for grant in grants
     )
 
 
-def heap(size_gib: int) -> ResourceAmounts:
-    return ResourceAmounts(cpu_e8=1, heap_bytes=size_gib * GIB)
+def heap(size_gib: int) -> SlotResourceAmounts:
+    return SlotResourceAmounts(cpu_e8=1, heap_bytes=size_gib * GIB)
 
 
-def job(name: str, *sizes: int) -> JobNeeds:
-    return JobNeeds(name, tuple(SlotNeed(heap(size), 1) for size in sizes))
+def job(name: str, *sizes: int) -> SlotsNeededByJob:
+    return SlotsNeededByJob(name, tuple(NeededSlotsOfOneSize(heap(size), 1) for size in sizes))
 
 
-TEN = worker_spec(ResourceAmounts(cpu_e8=100, heap_bytes=10 * GIB), slots=2)
+TEN = worker_spec(SlotResourceAmounts(cpu_e8=100, heap_bytes=10 * GIB), slots=2)
 
 
 def test_two_pairs_share_two_workers() -> None:
@@ -131,8 +135,8 @@ def test_two_pairs_share_two_workers() -> None:
     """
     asked = [job("j", 3, 3, 7, 7)]
 
-    assert allocate_slots_in_order(Workers(TEN), asked).new_workers == 3
-    found = allocate_slots(Workers(TEN), asked)
+    assert allocate_slots_in_order(DataflowWorkers(TEN), asked).new_workers == 3
+    found = allocate_slots(DataflowWorkers(TEN), asked)
     assert (found.new_workers, found.proven) == (2, True)
 
 
@@ -140,7 +144,7 @@ def test_a_job_that_no_worker_can_hold_leaves_the_others_alone() -> None:
     """
     11 GiB fit no new worker of 10. The job is named, takes nothing, and hinders nobody.
     """
-    found = allocate_slots(Workers(TEN), [job("a", 6), job("b", 1, 11), job("c", 4)])
+    found = allocate_slots(DataflowWorkers(TEN), [job("a", 6), job("b", 1, 11), job("c", 4)])
 
     assert found.unfulfillable == ("b",)
     assert found.new_workers == 1
@@ -151,8 +155,8 @@ def test_a_large_slot_goes_where_only_it_fits() -> None:
     """
     A running worker of 12 GiB is kept for the 11 GiB that no new worker could take.
     """
-    large = ResourceAmounts(cpu_e8=100, heap_bytes=12 * GIB)
-    there = Workers(TEN, (Worker(large, large, TEN.default_slot),))
+    large = SlotResourceAmounts(cpu_e8=100, heap_bytes=12 * GIB)
+    there = DataflowWorkers(TEN, (Worker(large, large, TEN.default_slot),))
 
     found = allocate_slots(there, [job("a", 5, 5), job("b", 11), job("c", 11)])
 
@@ -166,7 +170,9 @@ def test_an_unknown_need_takes_the_workers_own_default_slot() -> None:
     """
     small = Worker(heap(10), heap(2), default_slot=heap(2))
 
-    found = allocate_slots(Workers(TEN, (small,)), [JobNeeds("j", (SlotNeed(UNKNOWN, 3),))])
+    found = allocate_slots(
+        DataflowWorkers(TEN, (small,)), [SlotsNeededByJob("j", (NeededSlotsOfOneSize(UNKNOWN, 3),))]
+    )
 
     assert [(g.slot, g.count) for g in found.on_registered] == [(heap(2), 1)]
     assert [(g.slot, g.count) for g in found.on_pending] == [(TEN.default_slot, 2)]
@@ -180,13 +186,15 @@ def test_the_reserve_comes_on_top() -> None:
     asked = [job("j", 10)]
 
     assert (
-        allocate_slots(Workers(TEN, reserve=WorkerReserve(redundant_workers=1)), asked).new_workers
+        allocate_slots(
+            DataflowWorkers(TEN, reserve=WorkerReserve(redundant_workers=1)), asked
+        ).new_workers
         == 2
     )
-    found = allocate_slots(Workers(TEN, reserve=WorkerReserve(1, min_cpu_e8=300)), asked)
+    found = allocate_slots(DataflowWorkers(TEN, reserve=WorkerReserve(1, min_cpu_e8=300)), asked)
     assert (found.new_workers, found.proven) == (3, True)
     least = WorkerReserve(min_memory_bytes=41 * GIB)
-    assert allocate_slots(Workers(TEN, reserve=least), asked).new_workers == 5
+    assert allocate_slots(DataflowWorkers(TEN, reserve=least), asked).new_workers == 5
 
 
 def test_the_bound_counts_the_reserve_where_default_slots_differ() -> None:
@@ -194,10 +202,12 @@ def test_the_bound_counts_the_reserve_where_default_slots_differ() -> None:
     Two default slots fill the running worker of small ones. To put them onto a new worker
     would take more, so the one worker that the reserve wants is the fewest.
     """
-    small = Worker(heap(10), ResourceAmounts(cpu_e8=2, heap_bytes=4 * GIB), default_slot=heap(2))
-    there = Workers(TEN, (small,), reserve=WorkerReserve(redundant_workers=1))
+    small = Worker(
+        heap(10), SlotResourceAmounts(cpu_e8=2, heap_bytes=4 * GIB), default_slot=heap(2)
+    )
+    there = DataflowWorkers(TEN, (small,), reserve=WorkerReserve(redundant_workers=1))
 
-    found = allocate_slots(there, [JobNeeds("j", (SlotNeed(UNKNOWN, 2),))])
+    found = allocate_slots(there, [SlotsNeededByJob("j", (NeededSlotsOfOneSize(UNKNOWN, 2),))])
 
     assert (found.new_workers, found.bound, found.proven) == (1, 1, True)
 
@@ -208,8 +218,8 @@ def test_a_choice_of_jobs_counts_their_weights() -> None:
     """
     asked = [job("large", 7), job("a", 4), job("b", 5)]
 
-    first = allocate_slots(Workers(TEN), asked, most_new=1)
-    most = allocate_slots(Workers(TEN), asked, most_new=1, weights=[1, 1, 1])
+    first = allocate_slots(DataflowWorkers(TEN), asked, most_new=1)
+    most = allocate_slots(DataflowWorkers(TEN), asked, most_new=1, weights=[1, 1, 1])
 
     assert first.unfulfillable == ("a", "b")
     assert most.unfulfillable == ("large",)
@@ -222,17 +232,17 @@ def test_a_reserve_that_no_worker_makes_up_is_refused() -> None:
     """
     Workers without CPUs never come to a CPU in total.
     """
-    spec = worker_spec(ResourceAmounts(heap_bytes=GIB), slots=1)
+    spec = worker_spec(SlotResourceAmounts(heap_bytes=GIB), slots=1)
 
     with pytest.raises(ValueError, match="cpu_e8: the reserve lacks 1, and a new worker has none"):
-        allocate_slots(Workers(spec, reserve=WorkerReserve(min_cpu_e8=1)), [])
+        allocate_slots(DataflowWorkers(spec, reserve=WorkerReserve(min_cpu_e8=1)), [])
 
 
 def test_little_work_gives_a_start_and_an_honest_bound() -> None:
     """
     With no work to spend the answer is a first fit, and it does not claim to be proven.
     """
-    found = allocate_slots(Workers(TEN), [job("j", 3, 3, 7, 7, 6, 6, 6)], work_limit=0)
+    found = allocate_slots(DataflowWorkers(TEN), [job("j", 3, 3, 7, 7, 6, 6, 6)], work_limit=0)
 
     assert found.bound is not None
     assert found.bound <= 5 <= found.new_workers
@@ -252,24 +262,28 @@ def test_the_fewest_is_what_trying_everything_finds(
     On tiny clusters: exact with work to spend; with little, a bound that holds, and never
     more than in order.
     """
-    spec = worker_spec(ResourceAmounts(cpu_e8=9, heap_bytes=9), slots=1)
+    spec = worker_spec(SlotResourceAmounts(cpu_e8=9, heap_bytes=9), slots=1)
     pending = tuple(
-        RequestedWorker(ResourceAmounts(*room), ResourceAmounts(*room)) for room in rooms
+        RequestedWorker(SlotResourceAmounts(*room), SlotResourceAmounts(*room)) for room in rooms
     )
-    asked = [JobNeeds("j", tuple(SlotNeed(ResourceAmounts(*slot), 1) for slot in slots))]
+    asked = [
+        SlotsNeededByJob(
+            "j", tuple(NeededSlotsOfOneSize(SlotResourceAmounts(*slot), 1) for slot in slots)
+        )
+    ]
 
-    found = allocate_slots(Workers(spec, pending=pending), asked, work_limit=work_limit)
+    found = allocate_slots(DataflowWorkers(spec, pending=pending), asked, work_limit=work_limit)
 
     fewest = fewest_by_trying(slots, rooms, (9, 9))
     assert found.bound is not None
     assert found.bound <= fewest <= found.new_workers
     assert found.proven or not work_limit
     usual = [
-        allocate_slots_in_order(Workers(spec, pending=pending), asked, m)
+        allocate_slots_in_order(DataflowWorkers(spec, pending=pending), asked, m)
         for m in WorkerMatchingStrategy
     ]
     assert found.new_workers <= min(other.new_workers for other in usual)
-    assert_all_served(found, Workers(spec, pending=pending), asked)
+    assert_all_served(found, DataflowWorkers(spec, pending=pending), asked)
 
 
 def fewest_by_trying(
@@ -295,9 +309,11 @@ def test_many_slots_are_no_matter() -> None:
     """
     600 slots of three sizes on hundreds of workers: proven without a deep recursion.
     """
-    sizes = JobNeeds("j", tuple(SlotNeed(heap(size), 200) for size in (3, 5, 7)))
+    sizes = SlotsNeededByJob(
+        "j", tuple(NeededSlotsOfOneSize(heap(size), 200) for size in (3, 5, 7))
+    )
 
-    found = allocate_slots(Workers(TEN), [sizes])
+    found = allocate_slots(DataflowWorkers(TEN), [sizes])
 
     assert (found.new_workers, found.proven) == (300, True)
 
@@ -307,14 +323,16 @@ def test_running_workers_are_matched_as_told(matching: WorkerMatchingStrategy) -
     """
     Workers are used by 0, 50 and 25 %; three default slots find their way.
     """
-    total = ResourceAmounts(cpu_e8=8, heap_bytes=8)
+    total = SlotResourceAmounts(cpu_e8=8, heap_bytes=8)
     spec = worker_spec(total, slots=4)
     running = tuple(
-        Worker(total, ResourceAmounts(free, free), spec.default_slot) for free in (8, 4, 6)
+        Worker(total, SlotResourceAmounts(free, free), spec.default_slot) for free in (8, 4, 6)
     )
 
     found = allocate_slots_in_order(
-        Workers(spec, running), [JobNeeds("j", (SlotNeed(UNKNOWN, 3),))], matching
+        DataflowWorkers(spec, running),
+        [SlotsNeededByJob("j", (NeededSlotsOfOneSize(UNKNOWN, 3),))],
+        matching,
     )
 
     assert [counted(found.on_registered)[i, "j", spec.default_slot] for i in range(3)] == {

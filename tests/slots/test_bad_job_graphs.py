@@ -17,7 +17,7 @@ from placer.slots.graph import (
     OperatorEdge,
     SlotSharingGroup,
 )
-from placer.slots.resources import ANY, ResourceAmounts
+from placer.slots.resources import ANY, SlotResourceAmounts
 from placer.slots.workers.file import read_workers
 from placer_models.files.errors import InputError
 
@@ -293,7 +293,7 @@ GRAPHS = {
         "operators[0].resources: got ANY",
     ),
     "network memory": (
-        JobGraph((Operator("a", resources=ResourceAmounts(1, 1, network_bytes=1)),)),
+        JobGraph((Operator("a", resources=SlotResourceAmounts(1, 1, network_bytes=1)),)),
         "operators[0].resources: states network memory; it is derived",
     ),
     "a weight that is a pool": (

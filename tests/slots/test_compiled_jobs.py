@@ -6,33 +6,33 @@ from itertools import pairwise
 
 import pytest
 
-from placer.slots.compiled import CompiledJob, EdgeBetweenChains, OperatorMemoryFractions
+from placer.slots.compiled import CompiledDataflowJob, EdgeBetweenChains, OperatorMemoryFractions
 from placer.slots.compiler import compile_job
 from placer.slots.graph import (
-    Chaining,
-    EdgeExchange,
-    EdgePartition,
-    ExecutionMode,
+    EdgeExchangeMode,
+    EdgePartitioningStrategy,
+    JobExecutionMode,
     JobGraph,
     ManagedMemoryShare,
     ManagedMemoryUseCase,
     NetworkBufferSettings,
     Operator,
+    OperatorChainingMode,
     OperatorEdge,
     SlotResourceSemantics,
     SlotSharingGroup,
 )
 from placer.slots.network_memory import network_memory_of_chains
-from placer.slots.resources import UNKNOWN, ResourceAmounts
+from placer.slots.resources import UNKNOWN, SlotResourceAmounts
 
-PIPELINED, BLOCKING = EdgeExchange.PIPELINED, EdgeExchange.BLOCKING
+PIPELINED, BLOCKING = EdgeExchangeMode.PIPELINED, EdgeExchangeMode.BLOCKING
 
 
-def chains(job: CompiledJob) -> list[list[str]]:
+def chains(job: CompiledDataflowJob) -> list[list[str]]:
     return [[job.operators[i] for i in chain.operators] for chain in job.chains]
 
 
-def kinds(job: CompiledJob) -> list[tuple[float, float]]:
+def kinds(job: CompiledDataflowJob) -> list[tuple[float, float]]:
     return [
         (float(f.on_heap), float(f.off_heap))
         for f in job.fractions
@@ -40,7 +40,7 @@ def kinds(job: CompiledJob) -> list[tuple[float, float]]:
     ]
 
 
-def line(*operators: Operator, exchange: EdgeExchange = PIPELINED) -> JobGraph:
+def line(*operators: Operator, exchange: EdgeExchangeMode = PIPELINED) -> JobGraph:
     """Return a job whose operators read one from another."""
     edges = (OperatorEdge(a.name, b.name, exchange=exchange) for a, b in pairwise(operators))
     return JobGraph(operators, tuple(edges), groups=(SlotSharingGroup("g"), SlotSharingGroup("h")))
@@ -54,8 +54,8 @@ A, B, C = Operator("a"), Operator("b"), Operator("c")
     [
         (B, [["a", "b", "c"]]),
         (Operator("b", parallelism=2), [["a"], ["b"], ["c"]]),
-        (Operator("b", chaining=Chaining.HEAD), [["a"], ["b", "c"]]),
-        (Operator("b", chaining=Chaining.NEVER), [["a"], ["b"], ["c"]]),
+        (Operator("b", chaining=OperatorChainingMode.HEAD), [["a"], ["b", "c"]]),
+        (Operator("b", chaining=OperatorChainingMode.NEVER), [["a"], ["b"], ["c"]]),
         (Operator("b", group="g"), [["a"], ["b", "c"]]),
         (Operator("b", group="default"), [["a", "b", "c"]]),
     ],
@@ -70,11 +70,11 @@ def test_what_breaks_a_chain(middle: Operator, expected: list[list[str]]) -> Non
 @pytest.mark.parametrize(
     ("edge", "expected"),
     [
-        (OperatorEdge("a", "b", EdgePartition.FORWARD), [["a", "b"]]),
-        (OperatorEdge("a", "b", EdgePartition.HASH), [["a"], ["b"]]),
-        (OperatorEdge("a", "b", EdgePartition.RESCALE), [["a"], ["b"]]),
+        (OperatorEdge("a", "b", EdgePartitioningStrategy.FORWARD), [["a", "b"]]),
+        (OperatorEdge("a", "b", EdgePartitioningStrategy.HASH), [["a"], ["b"]]),
+        (OperatorEdge("a", "b", EdgePartitioningStrategy.RESCALE), [["a"], ["b"]]),
         (OperatorEdge("a", "b", exchange=BLOCKING), [["a"], ["b"]]),
-        (OperatorEdge("a", "b", exchange=EdgeExchange.HYBRID_FULL), [["a", "b"]]),
+        (OperatorEdge("a", "b", exchange=EdgeExchangeMode.HYBRID_FULL), [["a", "b"]]),
     ],
 )
 def test_which_edges_chain(edge: OperatorEdge, expected: list[list[str]]) -> None:
@@ -132,7 +132,7 @@ def test_groups_are_inherited_where_inputs_agree() -> None:
     assert names == ["g", "h", "g", "default", "default"]
 
 
-def components(together: bool, mode: ExecutionMode = ExecutionMode.STREAMING) -> JobGraph:
+def components(together: bool, mode: JobExecutionMode = JobExecutionMode.STREAMING) -> JobGraph:
     """Return two components, of parallelism 4 and 2, and 3 and 5."""
     return JobGraph(
         tuple(Operator(n, p) for n, p in (("a", 4), ("b", 2), ("c", 3), ("d", 5))),
@@ -157,7 +157,7 @@ def test_components_apart_need_the_sum_if_they_run_at_once() -> None:
     4 + 5 slots for a stream, which has no end; 5 for a batch, one part after the other.
     """
     assert compile_job(components(together=False)).slots_needed == 9
-    assert compile_job(components(together=False, mode=ExecutionMode.BATCH)).slots_needed == 5
+    assert compile_job(components(together=False, mode=JobExecutionMode.BATCH)).slots_needed == 5
 
 
 def test_what_nobody_says_is_one_group_of_default_slots() -> None:
@@ -176,7 +176,7 @@ def test_blocking_edges_cut_a_batch_job_into_regions_with_groups() -> None:
     that run at the same time (F13, F14).
     """
     sorts = [Operator(name, off_heap=ManagedMemoryShare(1)) for name in ("a", "b", "c")]
-    graph = replace(line(*sorts, exchange=BLOCKING), mode=ExecutionMode.BATCH)
+    graph = replace(line(*sorts, exchange=BLOCKING), mode=JobExecutionMode.BATCH)
 
     job = compile_job(graph)
 
@@ -207,11 +207,11 @@ def test_regions_that_wait_for_one_another_are_one_gang() -> None:
     graph = JobGraph(
         (source, sort, join),
         (
-            OperatorEdge("s", "j", EdgePartition.HASH, PIPELINED),
-            OperatorEdge("s", "l", EdgePartition.HASH, BLOCKING),
-            OperatorEdge("l", "j", EdgePartition.HASH, BLOCKING),
+            OperatorEdge("s", "j", EdgePartitioningStrategy.HASH, PIPELINED),
+            OperatorEdge("s", "l", EdgePartitioningStrategy.HASH, BLOCKING),
+            OperatorEdge("l", "j", EdgePartitioningStrategy.HASH, BLOCKING),
         ),
-        mode=ExecutionMode.BATCH,
+        mode=JobExecutionMode.BATCH,
     )
 
     job = compile_job(graph)
@@ -230,7 +230,7 @@ def test_a_region_may_wait_for_itself() -> None:
     graph = JobGraph(
         (A, B),
         (
-            OperatorEdge("a", "b", EdgePartition.HASH, PIPELINED),
+            OperatorEdge("a", "b", EdgePartitioningStrategy.HASH, PIPELINED),
             OperatorEdge("a", "b", exchange=BLOCKING),
         ),
     )
@@ -244,8 +244,8 @@ def test_a_hybrid_exchange_neither_joins_regions_nor_makes_them_wait() -> None:
     """
     graph = JobGraph(
         (A, B),
-        (OperatorEdge("a", "b", EdgePartition.HASH, EdgeExchange.HYBRID_FULL),),
-        mode=ExecutionMode.BATCH,
+        (OperatorEdge("a", "b", EdgePartitioningStrategy.HASH, EdgeExchangeMode.HYBRID_FULL),),
+        mode=JobExecutionMode.BATCH,
     )
 
     job = compile_job(graph)
@@ -260,11 +260,11 @@ def test_what_is_read_through_a_hybrid_exchange_is_not_waited_for() -> None:
     graph = JobGraph(
         (A, B, C),
         (
-            OperatorEdge("a", "c", EdgePartition.HASH, PIPELINED),
-            OperatorEdge("a", "b", EdgePartition.HASH, EdgeExchange.HYBRID_FULL),
-            OperatorEdge("b", "c", EdgePartition.HASH, BLOCKING),
+            OperatorEdge("a", "c", EdgePartitioningStrategy.HASH, PIPELINED),
+            OperatorEdge("a", "b", EdgePartitioningStrategy.HASH, EdgeExchangeMode.HYBRID_FULL),
+            OperatorEdge("b", "c", EdgePartitioningStrategy.HASH, BLOCKING),
         ),
-        mode=ExecutionMode.BATCH,
+        mode=JobExecutionMode.BATCH,
     )
 
     job = compile_job(graph)
@@ -277,7 +277,7 @@ def test_a_known_slot_is_the_sum_of_its_tasks_and_their_network() -> None:
     """
     Chained operators merge; tasks of one slot add up; each task has buffers (F5, F19).
     """
-    needs = ResourceAmounts(10**8, 100, 0, 0, 10)
+    needs = SlotResourceAmounts(10**8, 100, 0, 0, 10)
     graph = line(
         replace(A, parallelism=2, resources=needs),
         replace(B, parallelism=2, resources=needs),
@@ -287,16 +287,16 @@ def test_a_known_slot_is_the_sum_of_its_tasks_and_their_network() -> None:
     job = compile_job(graph)
 
     assert [chain.requirement for chain in job.chains] == [
-        ResourceAmounts(2 * 10**8, 200, 0, 0, 20),
+        SlotResourceAmounts(2 * 10**8, 200, 0, 0, 20),
         needs,
     ]
     buffers = [2 * 1 + 8, 2 * 2 + 8]
     assert [chain.task for chain in job.chains] == [
-        ResourceAmounts(2 * 10**8, 200, 0, 0, 20, buffers[0] * 32768),
+        SlotResourceAmounts(2 * 10**8, 200, 0, 0, 20, buffers[0] * 32768),
         replace(needs, network_bytes=buffers[1] * 32768),
     ]
-    assert job.groups[0].requirement == ResourceAmounts(3 * 10**8, 300, 0, 0, 30)
-    assert job.requests[0].profile == ResourceAmounts(
+    assert job.groups[0].requirement == SlotResourceAmounts(3 * 10**8, 300, 0, 0, 30)
+    assert job.requests[0].profile == SlotResourceAmounts(
         3 * 10**8, 300, 0, 0, 30, sum(buffers) * 32768
     )
     assert kinds(job) == [(0, 0.3333333333333333)] * 3
@@ -305,16 +305,16 @@ def test_a_known_slot_is_the_sum_of_its_tasks_and_their_network() -> None:
 @pytest.mark.parametrize(
     ("partition", "exchange", "up", "down"),
     [
-        (EdgePartition.FORWARD, PIPELINED, 10, 10),
-        (EdgePartition.HASH, PIPELINED, 3 * 2 + 8, 7 * 2 + 8),
-        (EdgePartition.BROADCAST, BLOCKING, 3 + 1, 7 * 2 + 8),
-        (EdgePartition.RESCALE, PIPELINED, 1 * 2 + 8, 3 * 2 + 8),
-        (EdgePartition.RESCALE, BLOCKING, 1 + 1, 3 * 2 + 8),
-        (EdgePartition.HASH, EdgeExchange.HYBRID_FULL, 3 * 2 + 8, 7 * 2 + 8),
+        (EdgePartitioningStrategy.FORWARD, PIPELINED, 10, 10),
+        (EdgePartitioningStrategy.HASH, PIPELINED, 3 * 2 + 8, 7 * 2 + 8),
+        (EdgePartitioningStrategy.BROADCAST, BLOCKING, 3 + 1, 7 * 2 + 8),
+        (EdgePartitioningStrategy.RESCALE, PIPELINED, 1 * 2 + 8, 3 * 2 + 8),
+        (EdgePartitioningStrategy.RESCALE, BLOCKING, 1 + 1, 3 * 2 + 8),
+        (EdgePartitioningStrategy.HASH, EdgeExchangeMode.HYBRID_FULL, 3 * 2 + 8, 7 * 2 + 8),
     ],
 )
 def test_network_memory_follows_from_channels(
-    partition: EdgePartition, exchange: EdgeExchange, up: int, down: int
+    partition: EdgePartitioningStrategy, exchange: EdgeExchangeMode, up: int, down: int
 ) -> None:
     """
     From 7 subtasks to 3: channels of one reader, subpartitions of one writer (F2).
@@ -349,7 +349,7 @@ def test_groups_own_resources_under_flip_141() -> None:
     """
     The slot is what its group says, whatever its operators do.
     """
-    slot = ResourceAmounts(10**8, 100, extended_e8=(("gpu", 10**8),))
+    slot = SlotResourceAmounts(10**8, 100, extended_e8=(("gpu", 10**8),))
     graph = JobGraph(
         (
             Operator("a", 3),
@@ -370,7 +370,7 @@ def test_a_deep_job_is_no_matter() -> None:
     5,000 regions in a row are ordered without recursion.
     """
     operators = [Operator(f"op{i}") for i in range(5000)]
-    graph = replace(line(*operators, exchange=BLOCKING), mode=ExecutionMode.BATCH)
+    graph = replace(line(*operators, exchange=BLOCKING), mode=JobExecutionMode.BATCH)
 
     job = compile_job(graph)
 

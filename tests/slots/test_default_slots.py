@@ -4,13 +4,13 @@ from decimal import Decimal
 
 import pytest
 
-from placer.slots.resources import UNKNOWN, ZERO, ResourceAmounts
+from placer.slots.resources import UNKNOWN, ZERO, SlotResourceAmounts
 from placer.slots.workers.default_slots import default_slot, slots_per_worker, worker_spec
 from slots.clusters import amounts, profile
 from slots.job_files import Row, row_id, rows
 
 ROWS = rows("worker_slots.json")
-WORKER = ResourceAmounts(cpu_e8=4 * 10**8, heap_bytes=4 * 2**30, managed_on_heap_bytes=10)
+WORKER = SlotResourceAmounts(cpu_e8=4 * 10**8, heap_bytes=4 * 2**30, managed_on_heap_bytes=10)
 
 
 @pytest.mark.parametrize("row", [r for r in ROWS if "slots" in r], ids=row_id)
@@ -33,7 +33,7 @@ def test_a_fraction_of_a_worker_is_a_slot() -> None:
     """
     Instead of a number of slots, a file may say what part of the worker one slot is.
     """
-    assert worker_spec(WORKER, fraction=Decimal("0.3")).default_slot == ResourceAmounts(
+    assert worker_spec(WORKER, fraction=Decimal("0.3")).default_slot == SlotResourceAmounts(
         cpu_e8=120_000_000, heap_bytes=1288490188, managed_on_heap_bytes=3
     )
 
@@ -85,4 +85,4 @@ def test_slots_of_nothing_and_unknown_workers_have_no_number() -> None:
     with pytest.raises(ValueError, match="a slot of nothing"):
         slots_per_worker(WORKER, ZERO)
     with pytest.raises(ValueError, match="the worker's total is unknown"):
-        slots_per_worker(UNKNOWN, ResourceAmounts(1))
+        slots_per_worker(UNKNOWN, SlotResourceAmounts(1))

@@ -13,21 +13,21 @@ from placer.slots.compiler import compile_job
 from placer.slots.file import compile_job_file, read_job_graph
 from placer.slots.graph import (
     CONSUMER_WEIGHTS,
-    Chaining,
-    EdgeExchange,
-    EdgePartition,
-    ExecutionMode,
+    EdgeExchangeMode,
+    EdgePartitioningStrategy,
+    JobExecutionMode,
     JobGraph,
     ManagedMemoryShare,
     ManagedMemoryUseCase,
     NetworkBufferSettings,
     Operator,
+    OperatorChainingMode,
     OperatorEdge,
     SlotResourceSemantics,
     SlotSharingGroup,
 )
-from placer.slots.resources import ResourceAmounts
-from placer.slots.to_json import job_to_json
+from placer.slots.resources import SlotResourceAmounts
+from placer.slots.to_json import compiled_job_graph_to_dict
 from placer_models.files.errors import InputError
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "instances" / "slots").glob("*.yaml"))
@@ -42,7 +42,9 @@ def test_the_examples_compile(path: Path) -> None:
     """
     Each example of a job graph is one, in YAML and in JSON, with the same result.
     """
-    assert job_to_json(compile_job_file(path)) == job_to_json(compile_job(read_job_graph(path)))
+    assert compiled_job_graph_to_dict(compile_job_file(path)) == compiled_job_graph_to_dict(
+        compile_job(read_job_graph(path))
+    )
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
@@ -101,24 +103,28 @@ edges:
                 "a",
                 3,
                 "g",
-                Chaining.HEAD,
+                OperatorChainingMode.HEAD,
                 on_heap=ManagedMemoryShare(2),
                 off_heap=ManagedMemoryShare(0, Decimal("0.25")),
                 colocation="x",
             ),
             Operator(
                 "b",
-                resources=ResourceAmounts(
+                resources=SlotResourceAmounts(
                     25_000_000, 2**20, 2048, 3, 4, extended_e8=(("gpu", 50_000_000),)
                 ),
             ),
         ),
-        (OperatorEdge("a", "b", EdgePartition.BROADCAST, EdgeExchange.HYBRID_SELECTIVE),),
+        (
+            OperatorEdge(
+                "a", "b", EdgePartitioningStrategy.BROADCAST, EdgeExchangeMode.HYBRID_SELECTIVE
+            ),
+        ),
         "all",
         SlotResourceSemantics.FLIP_53,
-        ExecutionMode.BATCH,
+        JobExecutionMode.BATCH,
         True,
-        EdgeExchange.BLOCKING,
+        EdgeExchangeMode.BLOCKING,
         (SlotSharingGroup("g"), SlotSharingGroup("h")),
         NetworkBufferSettings(65536, 3, 5),
         (

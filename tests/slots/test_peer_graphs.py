@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from placer.slots.amount_text import format_e8
-from placer.slots.compiled import CompiledJob, OperatorMemoryFractions
-from placer.slots.compiler import compile_unchecked_job
+from placer.slots.amount_text import format_hundred_millionths
+from placer.slots.compiled import CompiledDataflowJob, OperatorMemoryFractions
+from placer.slots.compiler import compile_job_with_mixed_resources
 from placer.slots.graph import ManagedMemoryShare, Operator
-from placer.slots.resources import UNKNOWN, ResourceAmounts, ResourceProfile
+from placer.slots.resources import UNKNOWN, ResourceProfile, SlotResourceAmounts
 from placer_models.files.errors import InputError
 from slots.job_files import Row, chain_names, compiled, partition, read, row_id, rows
 
@@ -63,7 +63,9 @@ def test_flip_53_compiles_as_the_peer_does(row: Row, kind: str, tmp_path: Path) 
         with pytest.raises(InputError, match=r"states no resources, but '.*' does"):
             compiled(tmp_path, document)
         # The peer gives every operator a weight of 1, those with resources too.
-        job = compile_unchecked_job(replace(graph, operators=tuple(map(weighed, graph.operators))))
+        job = compile_job_with_mixed_resources(
+            replace(graph, operators=tuple(map(weighed, graph.operators)))
+        )
     else:
         job = compiled(tmp_path, document)
 
@@ -80,7 +82,7 @@ def test_flip_53_compiles_as_the_peer_does(row: Row, kind: str, tmp_path: Path) 
     } == expected["fractions"]
 
 
-def assert_same_shape(job: CompiledJob, theirs: list[Any]) -> None:
+def assert_same_shape(job: CompiledDataflowJob, theirs: list[Any]) -> None:
     """Compare chains with their parallelism, and who shares a group."""
     chains = {tuple(chain_names(job, i)): chain for i, chain in enumerate(job.chains)}
     assert {names: chain.parallelism for names, chain in chains.items()} == {
@@ -90,7 +92,7 @@ def assert_same_shape(job: CompiledJob, theirs: list[Any]) -> None:
     assert partition(group_of) == partition({n: g for names, _, g in theirs for n in names})
 
 
-def in_their_order(mine: dict[int, Any], job: CompiledJob, theirs: list[Any]) -> list[Any]:
+def in_their_order(mine: dict[int, Any], job: CompiledDataflowJob, theirs: list[Any]) -> list[Any]:
     """Return what groups have, by the peer's numbers of groups."""
     group_of = {name: job.group_of[job.chain_of[i]] for i, name in enumerate(job.operators)}
     number = {chain[2]: group_of[chain[0][0]] for chain in theirs}
@@ -99,22 +101,22 @@ def in_their_order(mine: dict[int, Any], job: CompiledJob, theirs: list[Any]) ->
 
 def known(profile: ResourceProfile) -> dict[str, object] | None:
     """Return a group's resources as the rows spell them."""
-    if not isinstance(profile, ResourceAmounts):
+    if not isinstance(profile, SlotResourceAmounts):
         return None
-    return {"cpu": format_e8(profile.cpu_e8), "heap": profile.heap_bytes}
+    return {"cpu": format_hundred_millionths(profile.cpu_e8), "heap": profile.heap_bytes}
 
 
 def as_peer(profile: ResourceProfile, kind: str) -> list[object] | None:
     """Return resources as the rows spell them."""
-    if not isinstance(profile, ResourceAmounts):
+    if not isinstance(profile, SlotResourceAmounts):
         return None
     on_heap = kind == "onHeap"
     return [
-        format_e8(profile.cpu_e8),
+        format_hundred_millionths(profile.cpu_e8),
         profile.heap_bytes,
         profile.off_heap_bytes,
         profile.managed_on_heap_bytes if on_heap else profile.managed_off_heap_bytes,
-        format_e8(profile.extended_of("gpu")),
+        format_hundred_millionths(profile.extended_of("gpu")),
     ]
 
 

@@ -9,17 +9,17 @@ import pytest
 import yaml
 from typer.testing import CliRunner, Result
 
-from placer.slots.resources import E8, ResourceAmounts
+from placer.slots.resources import E8, SlotResourceAmounts
 from placer.slots.workers.default_slots import worker_spec
 from placer.slots.workers.file import read_workers
 from placer.slots.workers.lacks import (
-    GangWithoutSlots,
-    SlotTooLarge,
-    UndecidedInTime,
-    WorkerLimitExceeded,
+    RegionGangWithoutSlots,
+    SlotsUndecidedInTimeReason,
+    SlotTooLargeReason,
+    WorkerLimitExceededReason,
     why_gang_lacks_slots,
 )
-from placer.slots.workers.model import SlotAllocation, Workers
+from placer.slots.workers.model import DataflowWorkers, SlotAllocationResult
 from placer_cli.slots import slots_app
 from placer_models.files.errors import InputError
 from slots.job_files import compiled, job_file
@@ -334,19 +334,19 @@ def test_a_region_may_be_left_out_for_want_of_time(tmp_path: Path) -> None:
     """
     Where nothing is proven the limit is not blamed; where a slot fits nowhere it is the slot.
     """
-    nothing = SlotAllocation((), (), 0, 0, ("0",), settled=False)
+    nothing = SlotAllocationResult((), (), 0, 0, ("0",), settled=False)
     unknown = compiled(tmp_path, {"operators": [operator("a", 9)]})
     gpus = compiled(
         tmp_path, {"operators": [operator("a", 9, cpu=1, heap="1Gi", extended={"gpu": 1})]}
     )
-    workers = Workers(worker_spec(ResourceAmounts(4 * E8, 2**32), slots=4))
-    limit = WorkerLimitExceeded("maxCpu", 2)
+    workers = DataflowWorkers(worker_spec(SlotResourceAmounts(4 * E8, 2**32), slots=4))
+    limit = WorkerLimitExceededReason("maxCpu", 2)
 
-    assert why_gang_lacks_slots(unknown, 0, workers, limit, nothing) == GangWithoutSlots(
-        0, UndecidedInTime()
+    assert why_gang_lacks_slots(unknown, 0, workers, limit, nothing) == RegionGangWithoutSlots(
+        0, SlotsUndecidedInTimeReason()
     )
-    assert why_gang_lacks_slots(gpus, 0, workers, limit, nothing) == GangWithoutSlots(
-        0, SlotTooLarge(0, (("gpu", E8, 0),))
+    assert why_gang_lacks_slots(gpus, 0, workers, limit, nothing) == RegionGangWithoutSlots(
+        0, SlotTooLargeReason(0, (("gpu", E8, 0),))
     )
 
 

@@ -7,30 +7,30 @@ from fractions import Fraction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from placer.slots.compiled import CompiledJob, OperatorMemoryFractions
+from placer.slots.compiled import CompiledDataflowJob, OperatorMemoryFractions
 from placer.slots.compiler import compile_job
 from placer.slots.graph import (
-    EdgeExchange,
-    ExecutionMode,
+    EdgeExchangeMode,
+    JobExecutionMode,
     JobGraph,
     ManagedMemoryShare,
     Operator,
     OperatorEdge,
     SlotSharingGroup,
 )
-from placer.slots.resources import UNKNOWN, ResourceAmounts, merge_all_resource_profiles
+from placer.slots.resources import UNKNOWN, SlotResourceAmounts, merge_all_resource_profiles
 from placer.slots.slot_memory import SlotManagedMemory
 from slots.random_jobs import job_graphs
 
 LAST_PLACE = Decimal("1e-16")
 
 
-def members(job: CompiledJob, group: int) -> list[int]:
+def members(job: CompiledDataflowJob, group: int) -> list[int]:
     """Return the operators of a group."""
     return [o for chain in job.groups[group].chains for o in job.chains[chain].operators]
 
 
-def kinds(job: CompiledJob, operator: int) -> tuple[Decimal, Decimal]:
+def kinds(job: CompiledDataflowJob, operator: int) -> tuple[Decimal, Decimal]:
     """Return an operator's fractions of both kinds."""
     fractions = job.fractions[operator]
     assert isinstance(fractions, OperatorMemoryFractions)
@@ -40,7 +40,7 @@ def kinds(job: CompiledJob, operator: int) -> tuple[Decimal, Decimal]:
 def uses(operator: Operator) -> tuple[int, int]:
     """Return what an operator says of its managed memory, of both kinds."""
     needs = operator.resources
-    if isinstance(needs, ResourceAmounts):
+    if isinstance(needs, SlotResourceAmounts):
         return needs.managed_on_heap_bytes, needs.managed_off_heap_bytes
     return operator.on_heap.weight, operator.off_heap.weight
 
@@ -179,7 +179,7 @@ def test_default_groups_follow_the_option(graph: JobGraph) -> None:
     regions = {job.region_of[chain] for chain in default}
     shared = graph.one_default_group
     if shared is None:
-        shared = graph.mode is ExecutionMode.STREAMING
+        shared = graph.mode is JobExecutionMode.STREAMING
     assert len(groups) == (min(1, len(default)) if shared else len(regions))
 
 
@@ -215,7 +215,7 @@ def test_whoever_shares_a_pipelined_link_is_in_one_gang(graph: JobGraph) -> None
     for link in job.links:
         producer = gang_of[job.region_of[link.producer]]
         consumer = gang_of[job.region_of[link.consumer]]
-        if link.exchange is EdgeExchange.PIPELINED:
+        if link.exchange is EdgeExchangeMode.PIPELINED:
             assert job.region_of[link.producer] == job.region_of[link.consumer]
         elif producer != consumer:
             assert producer < consumer
@@ -231,7 +231,7 @@ def test_cycles_are_the_regions_that_reach_themselves(graph: JobGraph) -> None:
     waits = {
         (job.region_of[link.consumer], job.region_of[link.producer])
         for link in job.links
-        if link.exchange is EdgeExchange.BLOCKING
+        if link.exchange is EdgeExchangeMode.BLOCKING
     }
     for middle in range(len(job.regions)):
         before = [a for a, b in waits if b == middle]

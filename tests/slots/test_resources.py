@@ -5,19 +5,19 @@ from copy import copy
 
 import pytest
 
-from placer.slots.amount_text import format_e8, parse_e8
+from placer.slots.amount_text import format_hundred_millionths, parse_hundred_millionths
 from placer.slots.resources import (
     ANY,
     MAX_BYTES,
     PLAIN,
     UNKNOWN,
     ZERO,
-    ResourceAmounts,
     ResourceProfile,
+    SlotResourceAmounts,
     merge_all_resource_profiles,
     merge_resource_profiles,
-    multiplied_profile,
-    subtract_profile,
+    multiplied_resource_profile,
+    subtract_resource_profile,
 )
 from slots.clusters import amounts, profile
 from slots.job_files import Row, row_id, rows
@@ -26,14 +26,14 @@ KINDS = ("managed_on_heap_bytes", "managed_off_heap_bytes")
 
 TWO: dict[str, Callable[[ResourceProfile, ResourceProfile], object]] = {
     "merge": merge_resource_profiles,
-    "subtract": subtract_profile,
+    "subtract": subtract_resource_profile,
     "equals": lambda a, b: a == b,
 }
 
 
 def answer(row: Row, kind: str) -> object:
     if row["op"] == "multiply":
-        return multiplied_profile(profile(row["a"], kind), row["by"])
+        return multiplied_resource_profile(profile(row["a"], kind), row["by"])
     if row["op"] in TWO:
         return TWO[row["op"]](profile(row["a"], kind), profile(row["b"], kind))
     known = amounts(row["a"], kind)
@@ -65,11 +65,13 @@ def test_a_merge_that_no_machine_could_hold_is_refused() -> None:
     """
     Memory ends at 2**63 - 1 bytes; one byte more is an error, not a negative number.
     """
-    most = ResourceAmounts(heap_bytes=MAX_BYTES)
+    most = SlotResourceAmounts(heap_bytes=MAX_BYTES)
 
-    assert merge_resource_profiles(most, ResourceAmounts(cpu_e8=1)) == ResourceAmounts(1, MAX_BYTES)
+    assert merge_resource_profiles(most, SlotResourceAmounts(cpu_e8=1)) == SlotResourceAmounts(
+        1, MAX_BYTES
+    )
     with pytest.raises(OverflowError, match="heap_bytes is 9223372036854775808"):
-        merge_resource_profiles(most, ResourceAmounts(heap_bytes=1))
+        merge_resource_profiles(most, SlotResourceAmounts(heap_bytes=1))
 
 
 def test_tenths_of_cpus_add_up() -> None:
@@ -77,11 +79,12 @@ def test_tenths_of_cpus_add_up() -> None:
     0.1 and 0.2 are 0.3, and three thirds of a CPU stay below one.
     """
     assert merge_resource_profiles(
-        ResourceAmounts(parse_e8("0.1")), ResourceAmounts(parse_e8("0.2"))
-    ) == ResourceAmounts(parse_e8("0.3"))
+        SlotResourceAmounts(parse_hundred_millionths("0.1")),
+        SlotResourceAmounts(parse_hundred_millionths("0.2")),
+    ) == SlotResourceAmounts(parse_hundred_millionths("0.3"))
     assert merge_all_resource_profiles(
-        [ResourceAmounts(parse_e8("0.33333333"))] * 3
-    ) == ResourceAmounts(parse_e8("0.99999999"))
+        [SlotResourceAmounts(parse_hundred_millionths("0.33333333"))] * 3
+    ) == SlotResourceAmounts(parse_hundred_millionths("0.99999999"))
 
 
 @pytest.mark.parametrize(
@@ -92,7 +95,7 @@ def test_cpus_are_read_to_eight_places(text: str, written: str) -> None:
     """
     Finer places are cut off, never rounded up.
     """
-    assert format_e8(parse_e8(text)) == written
+    assert format_hundred_millionths(parse_hundred_millionths(text)) == written
 
 
 @pytest.mark.parametrize("text", ["-1", "1e3", "", "half", "1.2.3", "0x1", "1 000", "９"])
@@ -101,7 +104,7 @@ def test_what_is_no_amount_is_refused(text: str) -> None:
     A sign, an exponent, a word: none of them is a number of CPUs.
     """
     with pytest.raises(ValueError, match="expected an amount such as"):
-        parse_e8(text)
+        parse_hundred_millionths(text)
 
 
 def test_extended_resources_have_one_spelling() -> None:
@@ -110,7 +113,7 @@ def test_extended_resources_have_one_spelling() -> None:
     """
     for strange in ((("gpu", 0),), (("gpu", 1), ("fpga", 1)), (("gpu", 1), ("gpu", 1))):
         with pytest.raises(ValueError, match="ascending by name"):
-            ResourceAmounts(extended_e8=strange)
+            SlotResourceAmounts(extended_e8=strange)
 
 
 def test_any_is_more_than_unknown_is_more_than_nothing() -> None:
@@ -118,10 +121,10 @@ def test_any_is_more_than_unknown_is_more_than_nothing() -> None:
     ANY wins over UNKNOWN, UNKNOWN over amounts, and ZERO over nobody (F4).
     """
     assert merge_all_resource_profiles([]) == ZERO
-    assert merge_all_resource_profiles([ZERO, UNKNOWN, ResourceAmounts(1)]) is UNKNOWN
+    assert merge_all_resource_profiles([ZERO, UNKNOWN, SlotResourceAmounts(1)]) is UNKNOWN
     assert merge_all_resource_profiles([UNKNOWN, ANY, ZERO]) is ANY
-    assert multiplied_profile(UNKNOWN, 2) is UNKNOWN
-    assert multiplied_profile(ANY, 0) == ZERO
+    assert multiplied_resource_profile(UNKNOWN, 2) is UNKNOWN
+    assert multiplied_resource_profile(ANY, 0) == ZERO
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from threading import Thread
 import pytest
 
 from dask_cluster import DASK, NO_DASK, TESTS, Cluster, wait_until
-from placer.sweep.sweep import run_tasks
+from placer.sweep.sweep import run_sweep
 from placer.sweep.workers import (
     InProcessSweepWorker,
     LocalProcessSweepWorkers,
@@ -52,7 +52,7 @@ def test_results_come_in_the_order_of_the_tasks(workers: SweepBackend, tmp_path:
     counts: list[int] = []
     tasks = told(tmp_path, 9)
 
-    swept = run_tasks(square, tasks, workers, on_done=counts.append)
+    swept = run_sweep(square, tasks, workers, on_done=counts.append)
 
     assert swept.done == tuple((task, task.number**2) for task in tasks)
     assert (swept.left, swept.lost) == ((), False)
@@ -61,12 +61,12 @@ def test_results_come_in_the_order_of_the_tasks(workers: SweepBackend, tmp_path:
 
 
 def test_no_task_is_no_work(workers: SweepBackend) -> None:
-    assert run_tasks(square, [], workers).done == ()
+    assert run_sweep(square, [], workers).done == ()
 
 
 def test_an_error_of_a_task_ends_the_sweep(workers: SweepBackend, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no task 0"):
-        run_tasks(wrong, told(tmp_path, 1), workers)
+        run_sweep(wrong, told(tmp_path, 1), workers)
 
 
 @pytest.mark.parametrize("kind", ["local processes", DASK])
@@ -92,7 +92,7 @@ def test_a_worker_killed_in_the_middle_costs_no_result(
 
     killer = Thread(target=kill)
     killer.start()
-    swept = run_tasks(square, tasks, workers, on_done=counts.append)
+    swept = run_sweep(square, tasks, workers, on_done=counts.append)
     killer.join()
 
     assert swept.done == tuple((task, task.number**2) for task in tasks)
@@ -106,7 +106,7 @@ def test_a_task_that_kills_every_worker_is_told_of(tmp_path: Path) -> None:
     """
     tasks = told(tmp_path, 6, slow=(2,))
 
-    swept = run_tasks(deadly, tasks, LocalProcessSweepWorkers(2))
+    swept = run_sweep(deadly, tasks, LocalProcessSweepWorkers(2))
 
     assert [task.number for task, _ in swept.done] == [0, 1, 3, 4, 5]
     assert swept.left == (tasks[2],)
@@ -124,7 +124,7 @@ def test_a_halt_keeps_what_is_done(workers: SweepBackend, tmp_path: Path) -> Non
     def stop() -> bool:
         return len(counts) >= 4 and any(task.begun for task in tasks[4:])
 
-    swept = run_tasks(square, tasks, workers, stop=stop, on_done=counts.append)
+    swept = run_sweep(square, tasks, workers, stop=stop, on_done=counts.append)
 
     assert [result for _, result in swept.done[:4]] == [0, 1, 4, 9]
     assert {result for _, result in swept.done[4:]} <= {-1}
@@ -138,11 +138,11 @@ def test_processes_end_with_who_started_them(tmp_path: Path) -> None:
     A killed command leaves nobody behind that works on.
     """
     code = (
-        "from placer.sweep.sweep import run_tasks\n"
+        "from placer.sweep.sweep import run_sweep\n"
         "from placer.sweep.workers import LocalProcessSweepWorkers\n"
         "from sweep_tasks import Told, square\n"
         "if __name__ == '__main__':\n"
-        f"    run_tasks(square, [Told(0, {str(tmp_path)!r}, True)], LocalProcessSweepWorkers(1))\n"
+        f"    run_sweep(square, [Told(0, {str(tmp_path)!r}, True)], LocalProcessSweepWorkers(1))\n"
     )
     script = tmp_path / "script.py"
     script.write_text(code)
@@ -205,7 +205,7 @@ def test_a_scheduler_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("placer.sweep.workers._ANSWER_S", 0.2)
 
     with pytest.raises(SweepWorkersError) as caught:
-        run_tasks(square, [Told(0, "")], make_sweep_workers(None, "dask:tcp://127.0.0.1:9"))
+        run_sweep(square, [Told(0, "")], make_sweep_workers(None, "dask:tcp://127.0.0.1:9"))
 
     assert str(caught.value).startswith("no Dask scheduler answers at tcp://127.0.0.1:9 (")
     assert "\n" not in str(caught.value)

@@ -11,8 +11,8 @@ from placer_models.cluster import Instance, Machine, Node
 from placer_models.device import Device, VirtualFunction
 from placer_models.device_share import DeviceShare
 from placer_models.placement import Answer, DeviceGrant, Placed, PodPlacement
-from placer_models.pod import Container, DeviceRequest, JointAllocation, Pod, Resources
-from placer_models.policy import QosClass, Strength
+from placer_models.pod import Container, DeviceRequest, JointDevicesRequest, Pod, Resources
+from placer_models.policy import QosClass, RequiredOrPreferred
 
 SHARE = DeviceShare(percent=1)
 FUNCTIONS = tuple(VirtualFunction(minor, f"0000:1f:00.{minor}") for minor in range(4))
@@ -45,7 +45,9 @@ TWO = below("a", "b")
 """GPUs 0, 1 and NIC 0 below a; GPUs 2, 3 and NIC 1 below b."""
 
 
-def asking(name: str, *, gpus: int = 0, functions: int = 0, joint: Strength | None = None) -> Pod:
+def asking(
+    name: str, *, gpus: int = 0, functions: int = 0, joint: RequiredOrPreferred | None = None
+) -> Pod:
     """Return an LS pod that wants whole GPUs and virtual functions of NICs."""
     one = pod(name, qos=QosClass.LS)
     devices = []
@@ -57,7 +59,7 @@ def asking(name: str, *, gpus: int = 0, functions: int = 0, joint: Strength | No
         one.spec,
         containers=(Container("app", Resources(devices=tuple(devices))),),
         functions=(("rdma", ()),) if functions else (),
-        joint=JointAllocation(("gpu", "rdma"), strength=joint) if joint else None,
+        joint=JointDevicesRequest(("gpu", "rdma"), strength=joint) if joint else None,
     )
     return replace(one, spec=spec)
 
@@ -94,7 +96,9 @@ EACH_ENGINE = pytest.mark.parametrize("engine", [Engine.GREEDY, Engine.EXACT, En
 
 
 @EACH_ENGINE
-@pytest.mark.parametrize("joint", [None, Strength.PREFERRED, Strength.REQUIRED])
+@pytest.mark.parametrize(
+    "joint", [None, RequiredOrPreferred.PREFERRED, RequiredOrPreferred.REQUIRED]
+)
 @pytest.mark.parametrize(
     "runs",
     [
@@ -104,7 +108,7 @@ EACH_ENGINE = pytest.mark.parametrize("engine", [Engine.GREEDY, Engine.EXACT, En
     ],
 )
 def test_a_gpu_and_a_virtual_function_take_the_switch_in_use(
-    runs: list[tuple[Pod, PodPlacement]], joint: Strength | None, engine: Engine
+    runs: list[tuple[Pod, PodPlacement]], joint: RequiredOrPreferred | None, engine: Engine
 ) -> None:
     """
     So that the other switch is whole for a pod that wants GPU and NIC below one.

@@ -12,8 +12,8 @@ from moving_worlds import pinned_crowd
 from placer import Engine, Placed, SolveOptions, load_instance, solve
 from placer_models.cluster import Instance, Machine
 from placer_models.machines.catalogue import load_machine
-from placer_models.whatif.change import ChangeError
-from placer_models.whatif.language import KINDS, apply_all, parse_change
+from placer_models.whatif.change import WhatIfChangeError
+from placer_models.whatif.language import KINDS, instance_with_all_changes, parse_change
 
 INSTANCES = Path(__file__).parents[2] / "instances"
 
@@ -117,7 +117,7 @@ def test_a_change_makes_the_room_that_was_missing(about: str) -> None:
     change = parse_change(text, machine)
 
     assert not isinstance(solve(instance, GREEDY), Placed)
-    assert isinstance(solve(apply_all([change], instance), GREEDY), Placed)
+    assert isinstance(solve(instance_with_all_changes([change], instance), GREEDY), Placed)
     assert instance == again
 
 
@@ -131,7 +131,9 @@ def test_a_cordon_keeps_new_pods_off() -> None:
     instance = read("nodes: [{name: n, machine: small}]\npods: [{name: p, requests: {cpu: 1}}]")
 
     assert isinstance(solve(instance, GREEDY), Placed)
-    assert not isinstance(solve(apply_all([parse_change("cordon=n")], instance), GREEDY), Placed)
+    assert not isinstance(
+        solve(instance_with_all_changes([parse_change("cordon=n")], instance), GREEDY), Placed
+    )
 
 
 def test_pods_that_may_move_make_room_and_others_stay() -> None:
@@ -147,7 +149,10 @@ def test_pods_that_may_move_make_room_and_others_stay() -> None:
     )
 
     for name in ("r", "s"):
-        answer = solve(apply_all([parse_change(f"move={name}")], instance), SolveOptions(workers=1))
+        answer = solve(
+            instance_with_all_changes([parse_change(f"move={name}")], instance),
+            SolveOptions(workers=1),
+        )
         assert isinstance(answer, Placed)
         assert [move.home.name for move in answer.moves] == [name]
 
@@ -161,9 +166,13 @@ def test_pods_that_are_named_one_by_one_may_move_together() -> None:
     moves = [parse_change("move=a"), parse_change("move=b")]
 
     for one in moves:
-        assert not isinstance(solve(apply_all([one], instance), SolveOptions(workers=1)), Placed)
+        assert not isinstance(
+            solve(instance_with_all_changes([one], instance), SolveOptions(workers=1)), Placed
+        )
     for order in (moves, moves[::-1]):
-        answer = expect(Placed, solve(apply_all(order, instance), SolveOptions(workers=1)))
+        answer = expect(
+            Placed, solve(instance_with_all_changes(order, instance), SolveOptions(workers=1))
+        )
         assert {move.home.name for move in answer.moves} == {"a", "b"}
 
 
@@ -174,15 +183,15 @@ def test_amounts_of_shared_devices_are_read_and_written_as_in_files() -> None:
     instance = load_instance([INSTANCES / "rules" / "device-quantities.yaml"])
     asked = parse_change("ask-less=cache:disk.space=400Gi")
 
-    changed = apply_all([asked], instance)
+    changed = instance_with_all_changes([asked], instance)
 
     assert str(asked) == "ask-less=default/cache:disk.space=400Gi"
     (cache,) = (gang.pods[0] for gang in changed.gangs if gang.name == "cache")
     share = next(d.share for d in cache.spec.requests.devices if d.type == "disk")
     assert share is not None
     assert [(q.name, q.text) for q in share.capacity] == [("bandwidth", "1500"), ("space", "400Gi")]
-    with pytest.raises(ChangeError, match=r"disk\.space is in bytes, which 40% is not"):
-        apply_all([parse_change("ask-less=cache:disk.space=40%")], instance)
+    with pytest.raises(WhatIfChangeError, match=r"disk\.space is in bytes, which 40% is not"):
+        instance_with_all_changes([parse_change("ask-less=cache:disk.space=40%")], instance)
 
 
 def test_a_scaled_gang_keeps_what_its_minimum_meant() -> None:
@@ -196,7 +205,7 @@ def test_a_scaled_gang_keeps_what_its_minimum_meant() -> None:
     )
 
     def sizes(*texts: str) -> list[tuple[int, int]]:
-        changed = apply_all([parse_change(text) for text in texts], instance)
+        changed = instance_with_all_changes([parse_change(text) for text in texts], instance)
         return [(len(gang.pods), gang.minimum) for gang in changed.gangs]
 
     assert sizes("scale=g:5", "scale=h:5") == [(5, 5), (5, 2)]
@@ -206,7 +215,7 @@ def test_a_scaled_gang_keeps_what_its_minimum_meant() -> None:
 def test_copies_of_a_pod_are_named_on() -> None:
     instance = read("nodes: [{name: n, machine: small}]\npods: [{name: p-1, requests: {cpu: 1}}]")
 
-    changed = apply_all([parse_change("scale=p-1:3")], instance)
+    changed = instance_with_all_changes([parse_change("scale=p-1:3")], instance)
     assert [pod.name for gang in changed.gangs for pod in gang.pods] == ["p-1", "p-0", "p-2"]
 
 
@@ -219,7 +228,7 @@ def test_added_nodes_are_empty_and_told_apart() -> None:
         "  labels: {zone: a, kubernetes.io/hostname: n}}]\npods: []"
     )
 
-    _, *added = apply_all([parse_change("add=2:n")], instance).nodes
+    _, *added = instance_with_all_changes([parse_change("add=2:n")], instance).nodes
     assert [node.name for node in added] == ["n-added-0", "n-added-1"]
     assert [dict(node.labels) for node in added] == [
         {"zone": "a", "kubernetes.io/hostname": node.name} for node in added
@@ -232,7 +241,7 @@ def test_asking_less_keeps_the_limit_of_owned_cpus_at_their_request() -> None:
         "nodes: [{name: n, machine: small}]\npods: [{name: p, qos: LSR, requests: {cpu: 6}}]"
     )
 
-    (gang,) = apply_all([parse_change("ask-less=p:cpu=2")], instance).gangs
+    (gang,) = instance_with_all_changes([parse_change("ask-less=p:cpu=2")], instance).gangs
     (container,) = gang.pods[0].spec.containers
     assert container.requests.cpu_milli == 2000
     assert container.cpu_limit_milli in (None, 2000)
@@ -276,8 +285,8 @@ BAD: dict[str, str] = {
 def test_a_change_that_is_none_is_answered_in_one_line(text: str) -> None:
     instance = read("nodes: [{name: n, machine: small}]\npods: [{name: p, requests: {cpu: 1}}]")
 
-    with pytest.raises(ChangeError) as caught:
-        apply_all([parse_change(text)], instance)
+    with pytest.raises(WhatIfChangeError) as caught:
+        instance_with_all_changes([parse_change(text)], instance)
 
     assert BAD[text] in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -300,10 +309,10 @@ pods:
 )
 def test_a_taint_that_keeps_nobody_off_is_not_given_up(text: str, said: str) -> None:
     instance = read(TAINTED)
-    apply_all([parse_change("give-up=p:taint=dedicated")], instance)
+    instance_with_all_changes([parse_change("give-up=p:taint=dedicated")], instance)
 
-    with pytest.raises(ChangeError, match=said):
-        apply_all([parse_change(text)], instance)
+    with pytest.raises(WhatIfChangeError, match=said):
+        instance_with_all_changes([parse_change(text)], instance)
 
 
 @pytest.mark.parametrize(
@@ -319,8 +328,8 @@ def test_a_taint_that_keeps_nobody_off_is_not_given_up(text: str, said: str) -> 
 def test_changes_that_contradict_are_refused(texts: tuple[str, str]) -> None:
     instance = read("nodes: [{name: n, machine: small}]\npods: [{name: p, requests: {cpu: 2}}]")
 
-    with pytest.raises(ChangeError, match="contradict; leave one out"):
-        apply_all([parse_change(text) for text in texts], instance)
+    with pytest.raises(WhatIfChangeError, match="contradict; leave one out"):
+        instance_with_all_changes([parse_change(text) for text in texts], instance)
 
 
 def test_what_no_pod_may_ask_for_is_refused() -> None:
@@ -331,8 +340,8 @@ def test_what_no_pod_may_ask_for_is_refused() -> None:
         "nodes: [{name: n, machine: small}]\npods: [{name: p, qos: LSR, requests: {cpu: 2}}]"
     )
 
-    with pytest.raises(ChangeError, match="pod 'p'"):
-        apply_all([parse_change("ask-less=p:cpu=1500m")], instance)
+    with pytest.raises(WhatIfChangeError, match="pod 'p'"):
+        instance_with_all_changes([parse_change("ask-less=p:cpu=1500m")], instance)
 
 
 def test_a_change_is_written_as_it_is_read() -> None:
@@ -349,8 +358,8 @@ def test_a_change_is_written_as_it_is_read() -> None:
 def test_a_label_that_a_node_has_is_not_given_again() -> None:
     instance = read("nodes: [{name: n, machine: small, labels: {zone: a}}]\n")
 
-    with pytest.raises(ChangeError, match="node 'n' has label zone=a already"):
-        apply_all([parse_change("label=n:zone=a")], instance)
+    with pytest.raises(WhatIfChangeError, match="node 'n' has label zone=a already"):
+        instance_with_all_changes([parse_change("label=n:zone=a")], instance)
 
 
 def test_a_gang_of_a_group_can_be_removed() -> None:
@@ -365,7 +374,7 @@ def test_a_gang_of_a_group_can_be_removed() -> None:
     )
 
     assert not isinstance(solve(instance, GREEDY), Placed)
-    changed = apply_all([parse_change("remove=h")], instance)
+    changed = instance_with_all_changes([parse_change("remove=h")], instance)
     assert isinstance(solve(changed, GREEDY), Placed)
     assert replace(instance, gangs=changed.gangs, groups=changed.groups) == changed
 
@@ -381,7 +390,9 @@ def test_a_pod_that_runs_for_its_node_stays_there(change: str) -> None:
         "running: [{name: agent, node: n, ofNode: true, requests: {cpu: 1}}]"
     )
 
-    with pytest.raises(ChangeError, match="'agent' runs for its node, as static pods") as caught:
-        apply_all([parse_change(change)], instance)
+    with pytest.raises(
+        WhatIfChangeError, match="'agent' runs for its node, as static pods"
+    ) as caught:
+        instance_with_all_changes([parse_change(change)], instance)
 
     assert "\n" not in str(caught.value)

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from placer_models.alignment import (
-    fewest_cells,
-    fewest_cells_holding,
+    fewest_cell_count_for_all_resources,
+    fewest_cell_count_for_one_resource,
     resolve_alignment_policy,
     restricted_cell_count,
 )
@@ -34,7 +34,7 @@ def test_fewest_cells_is_what_trying_all_sets_finds(
     """
     For all resources together.
     """
-    assert fewest_cells(cells, need) == by_trying(cells, need)
+    assert fewest_cell_count_for_all_resources(cells, need) == by_trying(cells, need)
 
 
 @given(CELLS, st.tuples(AMOUNT, AMOUNT, AMOUNT))
@@ -60,8 +60,8 @@ def test_34_cells_of_three_kinds_are_counted_not_told_apart() -> None:
     """
     cells = [(8, 1)] * 12 + [(4, 4)] * 12 + [(0, 9)] * 10
 
-    assert fewest_cells(cells, (96, 60)) == 18
-    assert fewest_cells_holding([cell[0] for cell in cells], 96) == 12
+    assert fewest_cell_count_for_all_resources(cells, (96, 60)) == 18
+    assert fewest_cell_count_for_one_resource([cell[0] for cell in cells], 96) == 12
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,12 @@
 
 import pytest
 
-from placer_models.device import LinkMatrix
+from placer_models.device import GpuLinkMatrix
 
 
-def links(*rows: tuple[int, ...]) -> LinkMatrix:
+def links(*rows: tuple[int, ...]) -> GpuLinkMatrix:
     n = len(rows)
-    return LinkMatrix(tuple(range(n)), rows, (("SYS",) * n,) * n)
+    return GpuLinkMatrix(tuple(range(n)), rows, (("SYS",) * n,) * n)
 
 
 def test_a_symmetric_matrix_is_taken() -> None:

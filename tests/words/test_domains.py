@@ -6,7 +6,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placer_models.domains import NO_DOMAIN, CountsInDomains, DomainByNode
+from placer_models.domains import NO_DOMAIN, CountInDomainByNode, DomainByNode
 
 NAMES = st.lists(st.sampled_from(("a", "b", "c", None)), min_size=1, max_size=12)
 
@@ -27,7 +27,7 @@ def test_counts_in_domains_are_those_of_all_nodes_of_the_domain(
         if domains[node] != NO_DOMAIN and total[name]
     }
 
-    found = CountsInDomains(domains, on_nodes)
+    found = CountInDomainByNode(domains, on_nodes)
 
     assert found == expected
     assert list(found) == list(expected)

@@ -4,7 +4,7 @@ from random import Random
 
 from placer_models.incremental import (
     PIECE,
-    Concatenation,
+    ConcatenatedTuples,
     IncrementalAggregate,
     PersistentMap,
     PersistentTuple,
@@ -85,7 +85,7 @@ def test_a_fold_works_out_only_what_is_another() -> None:
 
 
 def test_joined_tuples_are_as_good_as_one() -> None:
-    entries = Concatenation(((1, 2), (), (3,), (4, 5)))
+    entries = ConcatenatedTuples(((1, 2), (), (3,), (4, 5)))
 
     assert entries == (1, 2, 3, 4, 5)
     assert entries == (1, 2, 3, 4, 5)
@@ -96,7 +96,7 @@ def test_joined_tuples_are_as_good_as_one() -> None:
     assert (entries[0], entries[-1], entries[1:3]) == (1, 5, (2, 3))
     assert 4 in entries
     assert hash(entries) == hash((1, 2, 3, 4, 5))
-    assert not Concatenation(())
+    assert not ConcatenatedTuples(())
 
 
 def test_every_version_of_a_mapping_is_as_good_as_a_copy() -> None:

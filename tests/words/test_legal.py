@@ -20,7 +20,13 @@ from placer_models.files.errors import InputError
 from placer_models.legal import IllegalPodError, check_pods_legal, spec_faults
 from placer_models.machines.catalogue import load_machine
 from placer_models.pod import Container, ContainerRole, DeviceRequest, Gang, Pod, PodSpec, Resources
-from placer_models.policy import BindPolicy, DeviceScope, ExclusivePolicy, QosClass, Strength
+from placer_models.policy import (
+    BindPolicy,
+    ExclusivePolicy,
+    QosClass,
+    RequiredOrPreferred,
+    SameTypeDevicesScope,
+)
 
 GREEDY = SolveOptions(engine=Engine.GREEDY, workers=1)
 NODE = Node("n", load_machine("dgx-a100"))
@@ -123,7 +129,7 @@ ILLEGAL = {
         "expected each quantity once, ascending by name",
     ),
     "apart without CPUs": (
-        spec(exclusive=ExclusivePolicy.PCPU_LEVEL, exclusive_strength=Strength.REQUIRED),
+        spec(exclusive=ExclusivePolicy.PCPU_LEVEL, exclusive_strength=RequiredOrPreferred.REQUIRED),
         "exclusive is 'PCPULevel': the qos of this pod is LS; exclusive needs CPUs of its own",
     ),
     "on cores without CPUs": (
@@ -146,7 +152,7 @@ ILLEGAL = {
         "shares; write all that the pod wants of the type at one of them",
     ),
     "two scopes": (
-        spec(scopes=(("gpu", DeviceScope.PCIE), ("gpu", DeviceScope.NODE))),
+        spec(scopes=(("gpu", SameTypeDevicesScope.PCIE), ("gpu", SameTypeDevicesScope.NODE))),
         "scopes for devices of the types gpu, gpu",
     ),
 }

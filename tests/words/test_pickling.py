@@ -12,7 +12,7 @@ import pytest
 from mixed_worlds import mixed_instance
 from placer.load import load_instance, load_question
 from placer.scheduling.errors import BadPodError
-from placer_models.legal import IllegalPodError, SpecFault
+from placer_models.legal import IllegalPodError, PodSpecFault
 from placer_models.machines.catalogue import catalogue_machine_names, load_machine
 from worlds import tiny_instance
 
@@ -110,7 +110,7 @@ def test_a_pod_that_is_refused_in_another_process_is_told_of_here() -> None:
     """
     The error says there what it says here.
     """
-    fault = SpecFault(("containers", 0, "requests"), -1, "expected more")
+    fault = PodSpecFault(("containers", 0, "requests"), -1, "expected more")
     for kind in (IllegalPodError, BadPodError):
         refused = kind(("team", "web"), fault)
 

@@ -10,13 +10,13 @@ from placer_models import relations
 from placer_models.affinity import AffinityTerm, InNodeAffinityLevel
 from placer_models.cluster import Instance
 from placer_models.pod import Pod, pods_of_gangs
-from placer_models.reach import looks_beyond_node, without_asks_beyond_node
+from placer_models.reach import asks_beyond_node, without_asks_beyond_node
 from placer_models.relations import (
     RELATIONS,
     Relation,
     asks_something_of_newcomers,
+    asks_something_of_other_pods,
     later_pods_may_make_nodes_fit,
-    looks_at_others,
     make_domain_limit_relation,
     self_affinity_terms,
     spec_inside_node,
@@ -57,13 +57,13 @@ def test_what_is_left_of_a_pod_asks_no_more_than_it_should(seed: int) -> None:
     for pod in all_pods(mixed_instance(seed)):
         near, inside = without_asks_beyond_node(pod), spec_inside_node(pod.spec)
 
-        assert not looks_beyond_node(near.spec)
+        assert not asks_beyond_node(near.spec)
         assert without_asks_beyond_node(near) == near
-        assert looks_beyond_node(pod.spec) == (near.spec != pod.spec)
+        assert asks_beyond_node(pod.spec) == (near.spec != pod.spec)
         assert all(term.level is not InNodeAffinityLevel.NODE for term in inside.affinity)
         assert not inside.spread
-        assert looks_at_others(inside) == bool(inside.affinity)
-        assert looks_at_others(pod.spec) == bool(pod.spec.affinity or pod.spec.spread)
+        assert asks_something_of_other_pods(inside) == bool(inside.affinity)
+        assert asks_something_of_other_pods(pod.spec) == bool(pod.spec.affinity or pod.spec.spread)
         assert asks_something_of_newcomers(pod.spec) == bool(pod.spec.affinity)
 
         hopeless = without_needs_met_later(pod.spec)
@@ -114,4 +114,4 @@ def test_a_rule_that_says_nothing_of_whom_it_sees_sees_everybody(
 
     assert [one.pod.key for one in found] == [one.pod.key for one in beyond]
     assert {one.pod.key for one in told} <= {one.pod.key for one in found}
-    assert looks_at_others(instance.gangs[0].pods[0].spec)
+    assert asks_something_of_other_pods(instance.gangs[0].pods[0].spec)

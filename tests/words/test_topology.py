@@ -2,7 +2,7 @@
 
 import pytest
 
-from placer_models.policy import CoreKind
+from placer_models.policy import HybridCoreKind
 from placer_models.topology import ARM, Cpu, NumaNode, Topology
 
 GIB = 2**30
@@ -64,7 +64,7 @@ def test_cpu_ids_may_have_holes_and_numa_nodes_may_lack_cpus_or_memory() -> None
             "one core, but their numa_node",
         ),
         (
-            [Cpu(0, 0, 0, 0), Cpu(1, 0, 0, 0, kind=CoreKind.EFFICIENCY)],
+            [Cpu(0, 0, 0, 0), Cpu(1, 0, 0, 0, kind=HybridCoreKind.EFFICIENCY)],
             [NumaNode(0, 0)],
             "one core, but their kind",
         ),

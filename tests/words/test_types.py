@@ -24,10 +24,10 @@ from placer import (
     lone_gang,
     solve,
 )
-from placer.admission import Admission, Workload
+from placer.admission import AdmissionQueue, Workload
 from placer.queue import FairQueue
 from placer_models.cluster import Instance
-from placer_models.pod import JointAllocation, Variant
+from placer_models.pod import JointDevicesRequest, Variant
 from placer_models.selectors import LabelExpression, SelectorOperator
 from placer_models.taints import Taint, TaintEffect, Toleration, TolerationOperator
 from placer_models.topology import Cpu, NumaNode, Topology
@@ -41,7 +41,7 @@ class Stranger:
 STRANGER = Stranger()
 
 GIVEN: dict[type, object] = {
-    JointAllocation: JointAllocation(("gpu", "rdma")),
+    JointDevicesRequest: JointDevicesRequest(("gpu", "rdma")),
     LabelExpression: LabelExpression("app", SelectorOperator.EXISTS),
     Taint: Taint("key", "", TaintEffect.NO_SCHEDULE),
     Toleration: Toleration("key", TolerationOperator.EXISTS),
@@ -190,10 +190,10 @@ def test_a_call_refuses_each_argument_of_a_wrong_type(name: str) -> None:
 POD = Pod("x", "default", PodSpec((Container("main", Resources(1000)),)))
 
 
-def _desk() -> Admission:
+def _desk() -> AdmissionQueue:
     queue = FairQueue()
     queue.add_job("a")
-    return Admission(queue, Scheduler())
+    return AdmissionQueue(queue, Scheduler())
 
 
 SLIPS: dict[str, tuple[Callable[[], object], str]] = {
@@ -235,11 +235,11 @@ SLIPS: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "a pod for a workload": (
         lambda: _desk().submit("a", POD, now_us=0),
-        "Admission.submit: workloads is Pod(",
+        "AdmissionQueue.submit: workloads is Pod(",
     ),
     "a gang for the second of two workloads": (
         lambda: _desk().submit("a", Workload("w", ()), lone_gang(POD), now_us=0),
-        "Admission.submit: workloads is Gang(",
+        "AdmissionQueue.submit: workloads is Gang(",
     ),
     "a pod for a workload's gang": (
         lambda: Workload("w", (POD,)),
@@ -247,15 +247,15 @@ SLIPS: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "a time in words": (
         lambda: _desk().step("now", 1),
-        "Admission.step: now_us is 'now', of type str; expected int",
+        "AdmissionQueue.step: now_us is 'now', of type str; expected int",
     ),
     "a number for a workload": (
         lambda: _desk().finish(3, 0),
-        "Admission.finish: key is 3, of type int; expected str",
+        "AdmissionQueue.finish: key is 3, of type int; expected str",
     ),
     "a queue in place of the Scheduler": (
-        lambda: Admission(Scheduler(), FairQueue()),
-        "Admission: queue is <placer.scheduler.Scheduler",
+        lambda: AdmissionQueue(Scheduler(), FairQueue()),
+        "AdmissionQueue: queue is <placer.scheduler.Scheduler",
     ),
     "a deadline in words": (
         lambda: solve(Instance((), ()), SolveOptions(time_limit_s="5")),

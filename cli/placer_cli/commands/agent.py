@@ -8,11 +8,11 @@ from typing import Annotated
 import typer
 
 from placer_cli.console import error_console
-from placer_cli.exits import Exit
+from placer_cli.exits import ExitCode
 from placer_cli.options import ContainerRoots, KubeletRoot
 
 
-def agent(
+def agent_command(
     documents: Annotated[
         Path,
         typer.Option(
@@ -83,12 +83,12 @@ def agent(
     ):
         if value not in words:
             raise typer.BadParameter(f"{option}: got {value!r}; expected {', '.join(words)}")
-    from placer.node.agent.agent import OnDrift
+    from placer.node.agent.agent import DriftResponse
     from placer.node.agent.logs import log_to_stderr
     from placer.node.agent.run import AgentOptions, run_agent
     from placer.node.agent.serve import check_local_address
     from placer.node.container_roots import CONTAINER_ROOTS, check_cgroup_path_syntax
-    from placer.node.errors import ImpossibleDocumentError, RefusedByNodeError
+    from placer.node.errors import InapplicableDocumentError, RefusedByNodeError
     from placer.node.host import check_kubelet_root
     from placer_models.kubernetes.checkpoints.checkpoint_files import KUBELET_ROOT
 
@@ -97,7 +97,7 @@ def agent(
             check_cgroup_path_syntax(one)
         if listen:
             check_local_address(listen)
-    except (ImpossibleDocumentError, ValueError) as error:
+    except (InapplicableDocumentError, ValueError) as error:
         raise typer.BadParameter(str(error)) from None
     log_to_stderr(log_level, log_format == "json")
     options = AgentOptions(
@@ -105,7 +105,7 @@ def agent(
         state,
         node or socket.gethostname(),
         root,
-        OnDrift(on_drift),
+        DriftResponse(on_drift),
         listen,
         report_strangers,
         clear_owned,
@@ -118,6 +118,6 @@ def agent(
         refused = run_agent(options)
     except RefusedByNodeError as error:
         error_console().print(f"placer: {error}", soft_wrap=True)
-        raise typer.Exit(Exit.REFUSED) from None
+        raise typer.Exit(ExitCode.REFUSED) from None
     if refused:
-        raise typer.Exit(Exit.REFUSED)
+        raise typer.Exit(ExitCode.REFUSED)

@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from placer_cli.console import error_console, print_drawing
-from placer_cli.exits import Exit
+from placer_cli.exits import ExitCode
 from placer_cli.illegal import SkipIllegal, read_instance
 from placer_cli.options import ContainerRoots, KubeletRoot, format_option, number_option
 from placer_cli.output import (
-    Format,
-    format_of,
+    OutputFormat,
     json_or_yaml_text,
-    output_path,
+    output_format_of_file,
+    parse_output_path,
     print_json_or_yaml,
     refuse_overwriting_inputs,
-    write_below,
-    write_whole,
+    replace_file_with_text,
+    write_files_below_folder,
 )
 from placer_models.node_placement import MAX_GENERATION
 
 if TYPE_CHECKING:
-    from placer.node.cgroups import Cgroups
-    from placer.node.host import HostMachine
+    from placer.node.cgroups import CgroupReader
+    from placer.node.host import HostFactsForApply
     from placer.node.plan import CgroupPlan
     from placer.node.state import AppliedStateFolder
     from placer_models.node_placement import NodePlacement
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 STATE = Path("/var/lib/placer")
 
 
-def apply(
+def apply_command(
     files: Annotated[
         list[Path],
         typer.Argument(
@@ -55,7 +55,7 @@ def apply(
         Path | None,
         typer.Option(
             "--document",
-            parser=output_path,
+            parser=parse_output_path,
             metavar="FILE",
             help="Write the document of the node to FILE instead.",
         ),
@@ -100,7 +100,7 @@ def apply(
     ] = "placer",
     container_root: ContainerRoots = None,
     kubelet_root: KubeletRoot = None,
-    form: Annotated[Format, format_option("How the plan is printed.")] = Format.TABLE,
+    form: Annotated[OutputFormat, format_option("How the plan is printed.")] = OutputFormat.TABLE,
     skip_illegal: SkipIllegal = False,
 ) -> None:
     """Make the cgroups of this machine say what a placement says: all of it, or nothing.
@@ -108,7 +108,7 @@ def apply(
     Exit codes: 0 done; 2 bad input; 4 the node refused, or is only observed.
     """
     from placer.node.container_roots import CONTAINER_ROOTS, check_cgroup_path_syntax
-    from placer.node.errors import ImpossibleDocumentError, RefusedByNodeError
+    from placer.node.errors import InapplicableDocumentError, RefusedByNodeError
     from placer_models.files.errors import InputError
 
     if documents is not None:
@@ -129,11 +129,11 @@ def apply(
             check_cgroup_path_syntax(one)
         how = _How(dry_run, root, form, kubelet_root)
         code = _apply(wanted, how, here=here, state=state, container_roots=roots)
-    except ImpossibleDocumentError as error:
+    except InapplicableDocumentError as error:
         raise InputError(str(files[-1]), None, "", str(error)) from None
     except RefusedByNodeError as error:
         error_console().print(f"placer: {error}", soft_wrap=True)
-        raise typer.Exit(Exit.REFUSED) from None
+        raise typer.Exit(ExitCode.REFUSED) from None
     raise typer.Exit(code)
 
 
@@ -160,8 +160,9 @@ def _document(
     from placer.load import load_placement
     from placer.node.document import placement_of_node
     from placer_models.files.documents import load_documents
-    from placer_models.files.errors import InputError, near_or_first_names
+    from placer_models.files.errors import InputError
     from placer_models.instance.node_file import read_node_placement_document
+    from placer_models.message_text import near_or_first_names_text
 
     if len(files) == 1:
         documents = load_documents(files[0])
@@ -178,7 +179,7 @@ def _document(
     name = socket.gethostname() if node is None else node
     one = next((one for one in instance.nodes if one.name == name), None)
     if one is None:
-        known = near_or_first_names(name, [one.name for one in instance.nodes])
+        known = near_or_first_names_text(name, [one.name for one in instance.nodes])
         message = f"no node '{name}' is given{known}; name it by --node"
         raise InputError(str(files[0]), None, "nodes", message)
     return placement_of_node(one, instance, placement, generation or 0)
@@ -209,8 +210,8 @@ def _write_all(
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     written = [one for one in numbered if one is not None]
     for one in written:
-        text = json_or_yaml_text(node_placement_document_to_dict(one), Format.JSON)
-        write_whole(folder / f"{one.node.name}.json", text)
+        text = json_or_yaml_text(node_placement_document_to_dict(one), OutputFormat.JSON)
+        replace_file_with_text(folder / f"{one.node.name}.json", text)
     kept = len(found) - len(written)
     said = f"{folder}: {len(written)} of {len(found)} documents written, {kept} said it before"
     error_console().print(said, soft_wrap=True)
@@ -221,7 +222,7 @@ def _renewed(file: Path, wanted: "NodePlacement", generation: int | None) -> "No
     from dataclasses import replace
 
     from placer.node.apply import next_document_generation
-    from placer.node.errors import ImpossibleDocumentError
+    from placer.node.errors import InapplicableDocumentError
     from placer_models.files.documents import load_documents
     from placer_models.files.errors import InputError
     from placer_models.instance.node_file import read_node_placement_document
@@ -237,7 +238,7 @@ def _renewed(file: Path, wanted: "NodePlacement", generation: int | None) -> "No
         after = generation or next_document_generation(
             before.generation, file, Path("its applied.json")
         )
-    except ImpossibleDocumentError as error:
+    except InapplicableDocumentError as error:
         raise InputError(str(file), None, "generation", str(error)) from None
     return replace(wanted, generation=after)
 
@@ -252,23 +253,25 @@ def _write(
     from dataclasses import replace
 
     from placer.node.document import node_placement_faults
-    from placer.node.errors import ImpossibleDocumentError
-    from placer.node.render.folder import edited_oci_config, rendered_files
+    from placer.node.errors import InapplicableDocumentError
+    from placer.node.render.folder import edited_oci_config, rendered_container_files
     from placer_models.files.errors import InputError
     from placer_models.instance.node_file import node_placement_document_to_dict
 
     wanted = replace(wanted, generation=wanted.generation or 1)
     if faults := node_placement_faults(wanted):
-        raise ImpossibleDocumentError(faults[0])
+        raise InapplicableDocumentError(faults[0])
     if to_document is not None:
-        text = json_or_yaml_text(node_placement_document_to_dict(wanted), format_of(to_document))
-        write_whole(to_document, text)
+        text = json_or_yaml_text(
+            node_placement_document_to_dict(wanted), output_format_of_file(to_document)
+        )
+        replace_file_with_text(to_document, text)
     if render is not None:
         try:
-            texts = rendered_files(wanted, root)
+            texts = rendered_container_files(wanted, root)
         except ValueError as error:
-            raise ImpossibleDocumentError(str(error)) from None
-        write_below(render, texts)
+            raise InapplicableDocumentError(str(error)) from None
+        write_files_below_folder(render, texts)
     for text in bundles:
         name, _, folder = text.partition("=")
         config = Path(folder) / "config.json"
@@ -276,7 +279,7 @@ def _write(
             edited = edited_oci_config(wanted, name, config.read_text(encoding="utf-8"), root)
         except ValueError as error:
             raise InputError(str(config), None, "", str(error)) from None
-        write_whole(config, edited)
+        replace_file_with_text(config, edited)
 
 
 class _How(NamedTuple):
@@ -284,7 +287,7 @@ class _How(NamedTuple):
 
     dry_run: bool
     root: str
-    form: Format
+    form: OutputFormat
     kubelet_root: str | None
 
 
@@ -295,15 +298,15 @@ def _apply(
     here: bool,
     state: Path,
     container_roots: tuple[str, ...],
-) -> Exit:
+) -> ExitCode:
     import socket
     from contextlib import closing
     from dataclasses import replace
 
-    from placer.node.cgroups import Cgroups
-    from placer.node.errors import ImpossibleDocumentError
-    from placer.node.host import HostMachine
-    from placer.node.mounts import kernel_cgroup_files
+    from placer.node.cgroups import CgroupReader
+    from placer.node.errors import InapplicableDocumentError
+    from placer.node.host import HostFactsForApply
+    from placer.node.mounts import kernel_cgroup_filesystem
     from placer.node.no_cgroups import ReadOnlyRootCgroup
     from placer.node.plan import cgroup_plan_of
     from placer.node.state import AppliedStateFolder
@@ -312,54 +315,58 @@ def _apply(
     name = wanted.node.name
     is_here = here or name == socket.gethostname()
     if not is_here and not how.dry_run:
-        raise ImpossibleDocumentError(
+        raise InapplicableDocumentError(
             f"the document is for node '{name}', and this machine is '{socket.gethostname()}'; if "
             "it is the node all the same, say --here"
         )
     kept = AppliedStateFolder(state)
     if not is_here:
         wanted = replace(wanted, generation=wanted.generation or 1)
-        blank = Cgroups(ReadOnlyRootCgroup(wanted.node))
-        plan = cgroup_plan_of(wanted, blank, HostMachine(name), root=how.root)
+        blank = CgroupReader(ReadOnlyRootCgroup(wanted.node))
+        plan = cgroup_plan_of(wanted, blank, HostFactsForApply(name), root=how.root)
         _print(wanted, plan, f"on an empty node (this machine is not {name})", how.form)
-        return Exit.DONE
+        return ExitCode.DONE
     with closing(SystemdBusClient()) as units:
-        cgroups = Cgroups(kernel_cgroup_files(), units, container_roots)
+        cgroups = CgroupReader(kernel_cgroup_filesystem(), units, container_roots)
         return _apply_here(wanted, cgroups, kept, how)
 
 
 def _apply_here(
-    wanted: "NodePlacement", cgroups: "Cgroups", kept: "AppliedStateFolder", how: _How
-) -> Exit:
-    from placer.node.apply import apply_to_this_host, check_generation, retry_while_cgroups_vanish
-    from placer.node.host import check_kubelet_root, read_host
-    from placer.node.locks import locked_root
+    wanted: "NodePlacement", cgroups: "CgroupReader", kept: "AppliedStateFolder", how: _How
+) -> ExitCode:
+    from placer.node.apply import (
+        apply_to_this_host,
+        check_document_generation,
+        retry_while_cgroups_vanish,
+    )
+    from placer.node.host import check_kubelet_root, read_host_facts
+    from placer.node.locks import locked_cgroup_root
     from placer.node.plan import cgroup_plan_of
     from placer_models.kubernetes.checkpoints.checkpoint_files import KUBELET_ROOT
 
-    def host() -> "HostMachine":
-        return read_host(kubelet_root=how.kubelet_root or KUBELET_ROOT)
+    def host() -> "HostFactsForApply":
+        return read_host_facts(kubelet_root=how.kubelet_root or KUBELET_ROOT)
 
     if how.kubelet_root is not None:
         check_kubelet_root(how.kubelet_root)
     if how.dry_run:
         previous = kept.applied()
         wanted = _numbered(wanted, kept)
-        check_generation(wanted, kept)
+        check_document_generation(wanted, kept)
         plan = retry_while_cgroups_vanish(
             lambda: cgroup_plan_of(wanted, cgroups, host(), root=how.root, previous=previous)
         )
         _print(wanted, plan, "to be made", how.form)
         kept.check_may_write()
-        return Exit.REFUSED if plan.observed or plan.left_alone else Exit.DONE
-    with kept.locked(), locked_root(cgroups, how.root, kept.folder):
+        return ExitCode.REFUSED if plan.observed or plan.left_alone else ExitCode.DONE
+    with kept.locked(), locked_cgroup_root(cgroups, how.root, kept.folder):
         wanted = _numbered(wanted, kept)
         applied = apply_to_this_host(wanted, cgroups, host, kept, root=how.root)
     if applied.recovered:
         error_console().print(f"placer: {applied.recovered}", soft_wrap=True)
     _print(wanted, applied.plan, "made", how.form, recovered=applied.recovered, applied=True)
     refused = applied.plan.observed or applied.plan.left_alone
-    return Exit.REFUSED if refused else Exit.DONE
+    return ExitCode.REFUSED if refused else ExitCode.DONE
 
 
 def _numbered(wanted: "NodePlacement", kept: "AppliedStateFolder") -> "NodePlacement":
@@ -382,15 +389,15 @@ def _print(
     wanted: "NodePlacement",
     plan: "CgroupPlan",
     done: str,
-    form: Format,
+    form: OutputFormat,
     *,
     recovered: str = "",
     applied: bool = False,
 ) -> None:
-    from placer_cli.draw.plan import cgroup_plan_to_json, draw_cgroup_plan
+    from placer_cli.draw.plan import cgroup_plan_to_dict, draw_cgroup_plan
 
-    if form is Format.TABLE:
+    if form is OutputFormat.TABLE:
         print_drawing(lambda canvas: draw_cgroup_plan(wanted, plan, done, canvas))
     else:
-        tree = cgroup_plan_to_json(wanted, plan, applied=applied, recovered=recovered)
+        tree = cgroup_plan_to_dict(wanted, plan, applied=applied, recovered=recovered)
         print_json_or_yaml(tree, form)

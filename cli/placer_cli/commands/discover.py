@@ -9,17 +9,17 @@ from placer.node.discover.report import DiscoverOutputKind
 from placer_cli.console import print_drawing
 from placer_cli.options import KubeletRoot, format_option, output_option
 from placer_cli.output import (
-    Format,
-    format_of,
+    OutputFormat,
     json_or_yaml_text,
+    output_format_of_file,
     print_json_or_yaml,
     refuse_overwriting_inputs,
-    write_whole,
+    replace_file_with_text,
 )
-from placer_models.files.errors import printable
+from placer_models.message_text import printable
 
 
-def discover(
+def discover_command(
     files: Annotated[
         list[Path] | None,
         typer.Argument(
@@ -40,7 +40,7 @@ def discover(
         DiscoverOutputKind, typer.Option("--as", help="Which document is written.")
     ] = DiscoverOutputKind.MACHINE,
     kubelet_root: KubeletRoot = None,
-    form: Annotated[Format, format_option("How the result is printed.")] = Format.TABLE,
+    form: Annotated[OutputFormat, format_option("How the result is printed.")] = OutputFormat.TABLE,
     output: Annotated[
         Path | None,
         output_option(
@@ -53,12 +53,17 @@ def discover(
 
     Exit codes: 0 done; 2 bad input.
     """
-    from placer.node.discover import HOST, discover_hardware, split_dump_and_smi_texts, to_machine
-    from placer.node.discover.machine import sanitised_name
-    from placer.node.discover.report import discovered_to_json
+    from placer.node.discover import (
+        HOST,
+        discover_hardware,
+        machine_from_inventory,
+        split_dump_and_smi_texts,
+    )
+    from placer.node.discover.machine import sanitised_file_name
+    from placer.node.discover.report import discovered_machine_to_dict
     from placer_models.kubernetes.checkpoints.checkpoint_files import KUBELET_ROOT
 
-    if name and sanitised_name(name) != name:
+    if name and sanitised_file_name(name) != name:
         raise typer.BadParameter(
             f"--name '{name}' is no name; expected letters, digits, '-', '_' and '.', beginning "
             "and ending with a letter or digit"
@@ -68,15 +73,15 @@ def discover(
     dump, texts = split_dump_and_smi_texts(given or [HOST])
     texts += nvidia_smi or []
     inventory = discover_hardware(dump, texts, kubelet_root=kubelet_root or KUBELET_ROOT)
-    found = to_machine(inventory, name)
-    tree = discovered_to_json(found, kind)
+    found = machine_from_inventory(inventory, name)
+    tree = discovered_machine_to_dict(found, kind)
     if output is not None:
-        written_as = format_of(output) if form is Format.TABLE else form
-        write_whole(output, json_or_yaml_text(tree, written_as))
-    if form is Format.TABLE:
-        from placer_cli.draw.discovered import draw_discovered
+        written_as = output_format_of_file(output) if form is OutputFormat.TABLE else form
+        replace_file_with_text(output, json_or_yaml_text(tree, written_as))
+    if form is OutputFormat.TABLE:
+        from placer_cli.draw.discovered import draw_discovered_machine
 
-        print_drawing(lambda canvas: draw_discovered(found, canvas))
+        print_drawing(lambda canvas: draw_discovered_machine(found, canvas))
     elif output is None:
         print_json_or_yaml(tree, form)
     for warning in found.warnings:

@@ -7,10 +7,10 @@ import typer
 
 from placer_cli.console import print_drawing, print_note
 from placer_cli.options import format_option
-from placer_cli.output import Format, print_json_or_yaml
+from placer_cli.output import OutputFormat, print_json_or_yaml
 
 
-def examples(
+def examples_command(
     names: Annotated[
         list[str] | None,
         typer.Argument(metavar="NAME", help="Examples to copy; without any, all are listed."),
@@ -22,7 +22,7 @@ def examples(
     force: Annotated[
         bool, typer.Option("--force", help="Write over files that say something else.")
     ] = False,
-    form: Annotated[Format, format_option("How the list is printed.")] = Format.TABLE,
+    form: Annotated[OutputFormat, format_option("How the list is printed.")] = OutputFormat.TABLE,
 ) -> None:
     """List the examples, or copy some into a folder instances, as the pages name them."""
     from placer_cli.examples import (
@@ -44,7 +44,7 @@ def examples(
         if every:
             print_note(f"wrote {len(written)} files below {to / FOLDER}")
         return
-    if form is not Format.TABLE:
+    if form is not OutputFormat.TABLE:
         tree = [{"name": one.name, "file": one.path, "shows": one.shows} for one in known]
         print_json_or_yaml(tree, form)
         return

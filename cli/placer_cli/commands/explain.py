@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from placer_cli.console import error_console, print_drawing, print_dump_summary
-from placer_cli.exits import Exit
+from placer_cli.exits import ExitCode
 from placer_cli.illegal import SkipIllegal, read_instance
 from placer_cli.options import format_option, seconds_option
-from placer_cli.output import Format, print_json_or_yaml
+from placer_cli.output import OutputFormat, print_json_or_yaml
 from placer_cli.who_waits import Gated, Ignore, SchedulerNames, waiting_pod_filter_from_options
 from placer_models.cluster import Instance
 from placer_models.placement import Answer, NamespacedName, pod_or_gang_title
@@ -28,7 +28,7 @@ FILE_SUFFIXES = (".json", ".yaml", ".yml")
 """What ends so is meant as a file, whether or not it is there."""
 
 
-def explain(
+def explain_command(
     what: Annotated[
         list[str],
         typer.Argument(
@@ -44,7 +44,7 @@ def explain(
         ),
     ] = None,
     seconds: Annotated[float, seconds_option("Wall-clock time for all of it.")] = 20.0,
-    form: Annotated[Format, format_option("How it is printed.")] = Format.TABLE,
+    form: Annotated[OutputFormat, format_option("How it is printed.")] = OutputFormat.TABLE,
     every: Annotated[
         bool, typer.Option("--all", help="Draw all reasons, holders and changes.")
     ] = False,
@@ -87,7 +87,7 @@ def explain(
         every=every,
     )
     error_console().print(f"explained in {monotonic() - started_s:.2f} s", style="dim")
-    raise typer.Exit(Exit.NOT_ALL if explanations else Exit.DONE)
+    raise typer.Exit(ExitCode.NOT_ALL if explanations else ExitCode.DONE)
 
 
 def _is_file(text: str) -> bool:
@@ -120,9 +120,9 @@ def _waits_not(
     name: str, key: NamespacedName, waiting: Collection[NamespacedName], instance: Instance
 ) -> str:
     """Say that nobody of a name waits: that it runs, or who is meant instead, or who waits."""
-    from placer_cli.draw.texts import fold_names
-    from placer_models.files.errors import near_or_first_names
-    from placer_models.placement import did_you_mean_pod
+    from placer_cli.draw.texts import names_as_host_lists
+    from placer_models.message_text import near_or_first_names_text
+    from placer_models.placement import pod_spelling_suggestion
 
     nodes = dict.fromkeys(
         one.placement.node
@@ -130,14 +130,14 @@ def _waits_not(
         if key in (one.pod.key, (one.pod.namespace, one.placement.gang))
     )
     if nodes:
-        return f"'{name}' runs already, on {fold_names(list(nodes))}"
+        return f"'{name}' runs already, on {names_as_host_lists(list(nodes))}"
     said = f"no pod or gang '{name}' waits"
-    if near := did_you_mean_pod(key, waiting):
+    if near := pod_spelling_suggestion(key, waiting):
         return said + near
-    running = did_you_mean_pod(key, (one.pod.key for one in instance.running))
+    running = pod_spelling_suggestion(key, (one.pod.key for one in instance.running))
     if running.endswith(f"{key[1]}'?"):
         return said + running
-    return said + near_or_first_names("", {pod_or_gang_title(*one) for one in waiting})
+    return said + near_or_first_names_text("", {pod_or_gang_title(*one) for one in waiting})
 
 
 def _explained(
@@ -154,26 +154,26 @@ def _explained(
 
     """
     from placer.explain.explain import explain as explanations_of
-    from placer.explain.given_answer import PlacementMismatchError, answer_from_placement
+    from placer.explain.given_answer import InvalidGivenPlacementError, answer_from_placement
     from placer.load import load_placement
     from placer.search.options import SolveOptions
     from placer.search.solver import solve
-    from placer_cli.interrupt import halt_on_ctrl_c, interruptible
-    from placer_cli.progress import progress
+    from placer_cli.interrupt import halt_on_ctrl_c, run_interruptibly
+    from placer_cli.progress import solving_spinner
 
     started_s = monotonic()
-    with halt_on_ctrl_c() as halt, progress(error_console()) as tell:
+    with halt_on_ctrl_c() as halt, solving_spinner(error_console()) as tell:
         if answer is None:
             options = SolveOptions(time_limit_s=SOLVING * seconds, halt=halt)
-            found: Answer = interruptible(lambda: solve(instance, options, tell), halt)
+            found: Answer = run_interruptibly(lambda: solve(instance, options, tell), halt)
         else:
             try:
                 found = answer_from_placement(instance, load_placement(answer), SOLVING * seconds)
-            except PlacementMismatchError as error:
+            except InvalidGivenPlacementError as error:
                 raise typer.BadParameter(f"--answer {answer}: {error}") from None
         tell("looking for changes that would do")
         left_s = max(0.0, seconds - (monotonic() - started_s))
-        explained = interruptible(lambda: explanations_of(instance, found, names, left_s), halt)
+        explained = run_interruptibly(lambda: explanations_of(instance, found, names, left_s), halt)
     return found, explained
 
 
@@ -182,13 +182,13 @@ def _print(
     instance: Instance,
     answer: Answer,
     names: Collection[NamespacedName] | None,
-    form: Format,
+    form: OutputFormat,
     *,
     of_cluster: bool,
     files: Sequence[str],
     every: bool,
 ) -> None:
-    if form is not Format.TABLE:
+    if form is not OutputFormat.TABLE:
         from placer.explain.document import explanations_document
 
         tree = explanations_document(explanations, instance, of_cluster=of_cluster, files=files)

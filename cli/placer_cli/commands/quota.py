@@ -7,7 +7,7 @@ import typer
 from placer_cli.commands_on_demand import command_group
 from placer_cli.console import print_drawing
 from placer_cli.options import format_option, number_option
-from placer_cli.output import Format, print_json_or_yaml
+from placer_cli.output import OutputFormat, print_json_or_yaml
 
 if TYPE_CHECKING:
     from placer_models.quota import BitPackedQuotas
@@ -21,8 +21,8 @@ quota_app = command_group(
 )
 
 
-@quota_app.command(epilog="Example: placer quota encode 20 20 5 20")
-def encode(
+@quota_app.command("encode", epilog="Example: placer quota encode 20 20 5 20")
+def quota_encode_command(
     quotas: Annotated[
         list[str], typer.Argument(metavar="QUOTA", help="Of devices 1, 2, ...: 20, or 20Gi.")
     ],
@@ -30,7 +30,7 @@ def encode(
         int | None,
         number_option("Bits of each field; by default what the largest needs.", 1, MOST_BITS),
     ] = None,
-    form: Annotated[Format, format_option("How the result is printed.")] = Format.TABLE,
+    form: Annotated[OutputFormat, format_option("How the result is printed.")] = OutputFormat.TABLE,
 ) -> None:
     """Write the quotas of devices as one number, device 1 in the lowest bits."""
     from placer_models.quantity import parse_bytes
@@ -49,14 +49,14 @@ def encode(
     _show(encoded, form)
 
 
-@quota_app.command(epilog="Example: placer quota decode 676500 --bits 5 --devices 4")
-def decode(
+@quota_app.command("decode", epilog="Example: placer quota decode 676500 --bits 5 --devices 4")
+def quota_decode_command(
     number: Annotated[
         str, typer.Argument(metavar="NUMBER", help="Digits, or 3k as Kubernetes may write it.")
     ],
     bits: Annotated[int, number_option("Bits of each field.", 1, MOST_BITS)],
     devices: Annotated[int, number_option("How many devices there are.", 0, MOST_DEVICES)],
-    form: Annotated[Format, format_option("How the result is printed.")] = Format.TABLE,
+    form: Annotated[OutputFormat, format_option("How the result is printed.")] = OutputFormat.TABLE,
 ) -> None:
     """Read the quotas of devices out of a number."""
     from placer_models.quota import BitPackedQuotas, IllegalQuotaError, parse_quota_quantity
@@ -68,8 +68,8 @@ def decode(
     _show(encoded, form)
 
 
-def _show(encoded: "BitPackedQuotas", form: Format) -> None:
-    if form is not Format.TABLE:
+def _show(encoded: "BitPackedQuotas", form: OutputFormat) -> None:
+    if form is not OutputFormat.TABLE:
         print_json_or_yaml(_facts_of(encoded), form)
         return
     from placer_cli.draw.quota import draw_quotas

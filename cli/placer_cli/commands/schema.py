@@ -27,16 +27,16 @@ class SchemaDocumentKind(StrEnum):
     PLAN_GROWTH = "PlanGrowth"
 
 
-def schema(
+def schema_command(
     kind: Annotated[SchemaDocumentKind, typer.Argument(help="The kind of documents.")] = (
         SchemaDocumentKind.INSTANCE
     ),
 ) -> None:
     """Print the JSON Schema of the documents of a kind, for editors."""
-    typer.echo(json.dumps(schema_of(kind), indent=2))
+    typer.echo(json.dumps(json_schema_of_document_kind(kind), indent=2))
 
 
-def schema_of(kind: SchemaDocumentKind) -> dict[str, object]:
+def json_schema_of_document_kind(kind: SchemaDocumentKind) -> dict[str, object]:
     """Return the JSON Schema of the documents of a kind."""
     from placer.explain.schema import ExplanationsFile
     from placer.plan.schema import (

@@ -9,20 +9,20 @@ import typer
 from rich.console import RenderableType
 
 from placer_cli.console import print_drawing, print_dump_summary, print_note
-from placer_cli.draw.canvas import Canvas
-from placer_cli.illegal import SkipIllegal, read_any, read_instance
+from placer_cli.draw.canvas import WidthAndMarks
+from placer_cli.illegal import SkipIllegal, read_any_document, read_instance
 from placer_cli.options import output_option
-from placer_cli.output import refuse_overwriting_inputs, write_whole
+from placer_cli.output import refuse_overwriting_inputs, replace_file_with_text
 from placer_cli.who_waits import Gated, Ignore, SchedulerNames, waiting_pod_filter_from_options
 from placer_models.cluster import Instance, Machine
-from placer_models.files.errors import near_or_first_names, spelling_suggestion
 from placer_models.kubernetes.who_waits import WaitingPodFilter
+from placer_models.message_text import near_or_first_names_text, spelling_suggestion
 from placer_models.placement import Placement
 
-Draw = Callable[[Canvas], RenderableType]
+Draw = Callable[[WidthAndMarks], RenderableType]
 
 
-def show(
+def show_command(
     what: Annotated[
         list[str],
         typer.Argument(
@@ -62,7 +62,7 @@ def show(
     if svg is not None:
         from placer_cli.draw.svg import drawing_to_svg as picture
 
-        write_whole(svg, picture(draw, title))
+        replace_file_with_text(svg, picture(draw, title))
         print_note(f"wrote {svg}: an SVG picture of {title}")
         return
     print_drawing(draw)
@@ -104,7 +104,7 @@ def _load(
             f"'{name}' is neither a file nor a machine of the catalogue"
             f"{spelling_suggestion(name, catalogue_machine_names())}; `placer machines` lists them"
         )
-    found = read_any(
+    found = read_any_document(
         Path(name),
         print_dump_summary,
         skip_illegal=skip_illegal,
@@ -126,33 +126,35 @@ def _only_for_instances(**options: object) -> None:
 
 
 def _machine(machine: Machine) -> Draw:
-    from placer_cli.draw.machine import draw_machine
+    from placer_cli.draw.machine import draw_machine_hardware
 
-    return lambda canvas: draw_machine(machine, canvas)
+    return lambda canvas: draw_machine_hardware(machine, canvas)
 
 
 def _instance(instance: Instance, file: Path | None, node: str | None) -> tuple[str, Draw]:
     from placer.load import load_placement
     from placer_cli.draw.cluster import draw_cluster
-    from placer_cli.draw.health import drawn_with_notes, notes_on_running_pods
+    from placer_cli.draw.health import drawing_with_notes, notes_on_running_pods
     from placer_cli.draw.node import draw_node
-    from placer_cli.draw.residents import UnknownNameError, drawn_pods_by_node
+    from placer_cli.draw.residents import UnknownPodOrNodeToDrawError, drawn_pods_by_node
 
     try:
         placement = load_placement(file) if file else Placement()
         residents = drawn_pods_by_node(instance, placement)
-    except UnknownNameError as error:
+    except UnknownPodOrNodeToDrawError as error:
         raise typer.BadParameter(f"{file}: {error}; it belongs to another instance") from None
     moved = {place.key for place in placement.pods}
     if node is None:
         notes = notes_on_running_pods(instance, moved)
         title = instance.name or "placer"
-        return title, lambda canvas: drawn_with_notes(
+        return title, lambda canvas: drawing_with_notes(
             draw_cluster(instance, residents, canvas), notes
         )
     nodes = {known.name: known for known in instance.nodes}
     if node not in nodes:
-        raise typer.BadParameter(f"--node '{node}' is no node{near_or_first_names(node, nodes)}")
+        raise typer.BadParameter(
+            f"--node '{node}' is no node{near_or_first_names_text(node, nodes)}"
+        )
     notes = notes_on_running_pods(replace(instance, nodes=(nodes[node],)), moved)
     inside = residents.get(node, ())
-    return node, lambda canvas: drawn_with_notes(draw_node(nodes[node], inside, canvas), notes)
+    return node, lambda canvas: drawing_with_notes(draw_node(nodes[node], inside, canvas), notes)

@@ -13,7 +13,7 @@ import typer
 from placer.search.options import Engine, SolveOptions
 from placer_cli.console import error_console, print_dump_summary, print_note, result_console
 from placer_cli.emit import EmitOptions, parse_emit_option
-from placer_cli.exits import Exit
+from placer_cli.exits import ExitCode
 from placer_cli.illegal import SkipIllegal, read_instance
 from placer_cli.options import (
     LARGEST_SEED,
@@ -28,12 +28,12 @@ from placer_cli.options import (
     seconds_option,
 )
 from placer_cli.output import (
-    Format,
-    format_of,
+    OutputFormat,
     json_or_yaml_text,
+    open_replacement_file,
+    output_format_of_file,
     print_json_or_yaml,
     refuse_overwriting_inputs,
-    replacing_file,
 )
 from placer_cli.report.option import ReportFile, refuse_bad_report_path, report_footer, write_report
 from placer_cli.what_if import Moves, WhatIfChanges, solve_what_if, with_options_applied
@@ -51,7 +51,7 @@ LEAST_CHANGES_S, CHANGES_SHARE = 1.0, 3.0
 many seconds, or as many times what the answer took."""
 
 
-def solve(
+def solve_command(
     instance: InstanceFiles,
     engine: Annotated[
         Engine,
@@ -78,7 +78,7 @@ def solve(
         number_option("Search threads. [default: one for each CPU]", 1, MOST_WORKERS),
     ] = None,
     seed: Annotated[int, number_option("Seed of the search.", 0, LARGEST_SEED)] = 0,
-    form: Annotated[Format, format_option("How the answer is printed.")] = Format.TABLE,
+    form: Annotated[OutputFormat, format_option("How the answer is printed.")] = OutputFormat.TABLE,
     tiers: Annotated[
         bool, typer.Option("--tiers", help="Show every tier, those that are 0 and proven, too.")
     ] = False,
@@ -161,7 +161,7 @@ def solve(
 def _solve(
     instance: list[Path],
     options: SolveOptions,
-    form: Format,
+    form: OutputFormat,
     output: Path | None,
     emission: EmitOptions | None,
     *,
@@ -176,13 +176,13 @@ def _solve(
     """Read, search and print; return the answer."""
     from placer.load import load_cluster
     from placer_cli.emit import (
-        object_store_for_emission,
+        empty_cluster_objects_for_emit,
         refuse_moves_without_evictions,
         write_emitted_objects,
     )
-    from placer_cli.interrupt import halt_on_ctrl_c, interruptible
-    from placer_cli.progress import progress
-    from placer_models.instance.placement_file import solve_answer_to_json
+    from placer_cli.interrupt import halt_on_ctrl_c, run_interruptibly
+    from placer_cli.progress import solving_spinner
+    from placer_models.instance.placement_file import solve_answer_to_dict
 
     files = [*instance, *((demand,) if demand else ())]
     refuse_overwriting_inputs("--output", output, files)
@@ -202,7 +202,7 @@ def _solve(
             bears_faults=True,
         )
     else:
-        objects = object_store_for_emission(emission)
+        objects = empty_cluster_objects_for_emit(emission)
         problem = load_cluster(instance, objects, read.append, who)
     for summary in read:
         print_dump_summary(summary)
@@ -211,28 +211,32 @@ def _solve(
     refuse_overwriting_inputs("--output", output, machine_files)
     read_s = monotonic() - started_s
     with ExitStack() as stack:
-        file = stack.enter_context(replacing_file(output)) if output else None
+        file = stack.enter_context(open_replacement_file(output)) if output else None
         halt = stack.enter_context(halt_on_ctrl_c())
-        with progress(error_console()) as tell:
+        with solving_spinner(error_console()) as tell:
             from placer.search.solver import solve as search
 
             # Loading the search has taken its part of the time.
             left_s = options.time_limit_s - (monotonic() - started_s - read_s)
             timed = replace(options, halt=halt, time_limit_s=max(LEAST_S, left_s))
-            answer = interruptible(lambda: search(problem, timed, tell), halt)
+            answer = run_interruptibly(lambda: search(problem, timed, tell), halt)
         solve_s = monotonic() - started_s - read_s
         timing = {"read_s": round(read_s, 3), "solve_s": round(solve_s, 3)}
-        tree = solve_answer_to_json(answer, problem, timing)
+        tree = solve_answer_to_dict(answer, problem, timing)
         if file is not None and output is not None:
-            file.write(json_or_yaml_text(tree, format_of(output) if form is Format.TABLE else form))
+            file.write(
+                json_or_yaml_text(
+                    tree, output_format_of_file(output) if form is OutputFormat.TABLE else form
+                )
+            )
         told = write_emitted_objects(emission, objects, problem, answer) if emission else ""
     would_do: Sequence[tuple[str, str, str]] = ()
-    if form is Format.TABLE:
+    if form is OutputFormat.TABLE:
         from placer_cli.draw.answer import draw_answer
-        from placer_cli.draw.canvas import canvas_of_console
+        from placer_cli.draw.canvas import width_and_marks_of_console
 
         console = result_console()
-        canvas = canvas_of_console(console)
+        canvas = width_and_marks_of_console(console)
         drawn = draw_answer(answer, problem, options, canvas, every_tier=tiers, every_reason=every)
         console.print(drawn)
         left_s = options.time_limit_s - (monotonic() - started_s - read_s)
@@ -267,11 +271,11 @@ def _print_changes(
     from placer.explain.explain import explain
     from placer_cli.draw.explanation import best_change_rows, draw_best_changes
     from placer_cli.draw.text_flow import drawing_with_title
-    from placer_cli.progress import progress
+    from placer_cli.progress import solving_spinner
 
     if seconds <= 0:
         return ()
-    with progress(error_console()) as tell:
+    with solving_spinner(error_console()) as tell:
         tell("looking for changes that would do")
         explained = explain(problem, answer, seconds=seconds, most_changes=1, nearest=False)
     found = best_change_rows(explained, problem, of_cluster=dump is not None, files=dump or ())
@@ -283,13 +287,13 @@ def _print_changes(
     return found
 
 
-def _exit(answer: Answer) -> Exit:
+def _exit(answer: Answer) -> ExitCode:
     match answer:
         case Placed():
-            return Exit.DONE
+            return ExitCode.DONE
         case PartlyPlaced() | Infeasible():
-            return Exit.NOT_ALL
+            return ExitCode.NOT_ALL
         case GaveUp():
-            return Exit.NO_ANSWER
+            return ExitCode.NO_ANSWER
         case _:
             assert_never(answer)

@@ -6,15 +6,15 @@ from typing import Annotated
 import typer
 
 from placer_cli.console import print_dump_summary
-from placer_cli.exits import Exit
-from placer_cli.illegal import SkipIllegal, read_any, read_instance
+from placer_cli.exits import ExitCode
+from placer_cli.illegal import SkipIllegal, read_any_document, read_instance
 from placer_models.cluster import Instance, Machine
 from placer_models.files.errors import InputError
 from placer_models.placement import Placement
 from placer_models.quantity import format_bytes
 
 
-def validate(
+def validate_command(
     files: Annotated[
         list[Path],
         typer.Argument(
@@ -37,20 +37,20 @@ def validate(
     if together:
         instance = read_instance(files, print_dump_summary, skip_illegal=skip_illegal)
         legal = _say(", ".join(map(str, files)), instance)
-        raise typer.Exit(Exit.DONE if legal else Exit.NOT_ALL)
+        raise typer.Exit(ExitCode.DONE if legal else ExitCode.NOT_ALL)
     bad, legal = False, True
     for file in files:
         try:
             if is_checkpoint(file.name):
                 typer.echo(f"{file}: {_given_out(file)}")
             else:
-                found = read_any(file, print_dump_summary, skip_illegal=skip_illegal)
+                found = read_any_document(file, print_dump_summary, skip_illegal=skip_illegal)
                 legal &= _say(str(file), found)
         except InputError as error:
             bad = True
             for message in error.messages:
                 typer.echo(f"placer: {message}", err=True)
-    raise typer.Exit(Exit.BAD_INPUT if bad else Exit.DONE if legal else Exit.NOT_ALL)
+    raise typer.Exit(ExitCode.BAD_INPUT if bad else ExitCode.DONE if legal else ExitCode.NOT_ALL)
 
 
 def _say(files: str, found: Instance | Placement | Machine) -> bool:
@@ -77,11 +77,11 @@ def _given_out(file: Path) -> str:
         InputError: It is none, or cannot be read.
 
     """
-    from placer_cli.draw.texts import count_text
     from placer_models.kubernetes.checkpoints.checkpoint_files import read_checkpoint
-    from placer_models.kubernetes.checkpoints.cpu_manager import CpuManagerState
+    from placer_models.kubernetes.checkpoints.cpu_manager import KubeletCpuManagerState
     from placer_models.kubernetes.checkpoints.go_types import KubeletCheckpointError
-    from placer_models.kubernetes.checkpoints.memory_manager import MemoryManagerState
+    from placer_models.kubernetes.checkpoints.memory_manager import KubeletMemoryManagerState
+    from placer_models.message_text import count_with_noun
 
     try:
         state = read_checkpoint(file.name, file.read_bytes().decode())
@@ -94,30 +94,31 @@ def _given_out(file: Path) -> str:
     except KubeletCheckpointError as error:
         raise InputError(str(file), None, "", str(error)) from None
     match state:
-        case CpuManagerState():
+        case KubeletCpuManagerState():
             cpus = frozenset[int]().union(*state.cpus.values())
             return (
                 f"the state of a kubelet's CPU manager, policy {state.policy}: "
-                f"{count_text(len(cpus), 'CPU')} of {count_text(len(state.cpus), 'pod')}"
+                f"{count_with_noun(len(cpus), 'CPU')} of {count_with_noun(len(state.cpus), 'pod')}"
             )
-        case MemoryManagerState():
+        case KubeletMemoryManagerState():
             given = sum(state.given_bytes.values())
             return (
                 f"the state of a kubelet's memory manager, policy {state.policy}: "
-                f"{format_bytes(given)} of {count_text(len(state.pods), 'pod')}"
+                f"{format_bytes(given)} of {count_with_noun(len(state.pods), 'pod')}"
             )
         case _:
             ids = sum(len(entry.ids) for entry in state.held)
             pods = len({entry.pod_uid for entry in state.held if entry.ids})
             return (
-                f"the checkpoint of a kubelet's device manager: {count_text(ids, 'device')} of "
-                f"{count_text(pods, 'pod')}"
+                f"the checkpoint of a kubelet's device manager: {count_with_noun(ids, 'device')} "
+                f"of {count_with_noun(pods, 'pod')}"
             )
 
 
 def _holds(found: Instance | Placement | Machine) -> str:
     from placer_cli.draw.residents import is_non_system_pod
-    from placer_cli.draw.texts import count_text, policy_defaults_in_words
+    from placer_cli.draw.texts import policy_defaults_in_words
+    from placer_models.message_text import count_with_noun
 
     match found:
         case Instance():
@@ -126,18 +127,18 @@ def _holds(found: Instance | Placement | Machine) -> str:
             running = sum(is_non_system_pod(one.pod) for one in found.running)
             return "; ".join(
                 (
-                    f"an instance of {count_text(len(found.nodes), 'node')}, "
-                    f"{count_text(running, 'running pod')}, "
-                    f"{count_text(pods, 'waiting pod')} and {count_text(gangs, 'gang')}",
+                    f"an instance of {count_with_noun(len(found.nodes), 'node')}, "
+                    f"{count_with_noun(running, 'running pod')}, "
+                    f"{count_with_noun(pods, 'waiting pod')} and {count_with_noun(gangs, 'gang')}",
                     *policy_defaults_in_words(found.common_defaults),
                 )
             )
         case Placement():
-            return f"a placement of {count_text(len(found.pods), 'pod')}"
+            return f"a placement of {count_with_noun(len(found.pods), 'pod')}"
         case Machine():
             gpus = sum(device.type == "gpu" for device in found.devices)
             return (
-                f"a machine of {count_text(len(found.topology.cpus), 'CPU')}, "
-                f"{count_text(len(found.topology.numa_nodes), 'NUMA node')} "
-                f"and {count_text(gpus, 'GPU')}"
+                f"a machine of {count_with_noun(len(found.topology.cpus), 'CPU')}, "
+                f"{count_with_noun(len(found.topology.numa_nodes), 'NUMA node')} "
+                f"and {count_with_noun(gpus, 'GPU')}"
             )

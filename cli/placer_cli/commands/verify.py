@@ -7,21 +7,23 @@ from typing import Annotated
 import typer
 
 from placer_cli.console import print_drawing, print_dump_summary, result_console
-from placer_cli.exits import Exit
+from placer_cli.exits import ExitCode
 from placer_cli.illegal import SkipIllegal, read_instance
 from placer_cli.options import ExpectedPods, format_option
-from placer_cli.output import Format, print_json_or_yaml
+from placer_cli.output import OutputFormat, print_json_or_yaml
 from placer_cli.who_waits import Gated, Ignore, SchedulerNames, waiting_pod_filter_from_options
 
 
-def verify(
+def verify_command(
     instance: Annotated[
         list[Path], typer.Argument(metavar="INSTANCE", help="Files of one instance.")
     ],
     placement: Annotated[
         Path, typer.Argument(metavar="PLACEMENT", help="What solve wrote, or anyone else.")
     ],
-    form: Annotated[Format, format_option("How the finding is printed.")] = Format.TABLE,
+    form: Annotated[
+        OutputFormat, format_option("How the finding is printed.")
+    ] = OutputFormat.TABLE,
     skip_illegal: SkipIllegal = False,
     scheduler_name: SchedulerNames = None,
     gated: Gated = False,
@@ -35,14 +37,14 @@ def verify(
     from placer.judge.breaches import Breach, breaches
     from placer.judge.health import broken_devices_held
     from placer.judge.measure import measure
-    from placer.judge.misfits import misfits_of, rules_mended_by_moves
+    from placer.judge.misfits import mended_rules_by_moved_pod, misfits_of_instance
     from placer.load import load_placement_with_outcome
     from placer_models.instance.demand import load_demand
     from placer_models.instance.placement_claims import (
         CLAIMS,
         answer_status_faults,
-        false_tiers,
         misstated_moves,
+        misstated_tiers,
     )
 
     problem = read_instance(
@@ -63,13 +65,13 @@ def verify(
         Breach(CLAIMS, "status", message)
         for message in answer_status_faults(claims, problem, answer)
     )
-    mended = rules_mended_by_moves(problem, answer) if claims.moves else {}
+    mended = mended_rules_by_moved_pod(problem, answer) if claims.moves else {}
     found += tuple(
         Breach(CLAIMS, *claim) for claim in misstated_moves(claims, problem, answer, mended)
     )
     if values:
-        found += tuple(Breach(CLAIMS, *claim) for claim in false_tiers(claims, values))
-    if form is Format.TABLE:
+        found += tuple(Breach(CLAIMS, *claim) for claim in misstated_tiers(claims, values))
+    if form is OutputFormat.TABLE:
         from placer_cli.draw.finding import draw_verification
         from placer_cli.draw.health import draw_notes, notes_on_running_pods
 
@@ -99,8 +101,8 @@ def verify(
                     "rule": misfit.rule,
                     "message": misfit.message,
                 }
-                for misfit in misfits_of(problem)
+                for misfit in misfits_of_instance(problem)
             ],
         }
         print_json_or_yaml(tree, form)
-    raise typer.Exit(Exit.NOT_ALL if found else Exit.DONE)
+    raise typer.Exit(ExitCode.NOT_ALL if found else ExitCode.DONE)

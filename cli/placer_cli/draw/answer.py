@@ -10,9 +10,9 @@ from rich.text import Text
 from placer.search.options import SolveOptions
 from placer_cli.draw.bounds import priority_bound_lines
 from placer_cli.draw.breaking import WrappingText
-from placer_cli.draw.canvas import Canvas
+from placer_cli.draw.canvas import WidthAndMarks
 from placer_cli.draw.palette import BAD, GOOD, STRONG
-from placer_cli.draw.places import draw_moves, draw_places, draw_unplaced
+from placer_cli.draw.places import draw_moves, draw_newly_placed_pods, draw_unplaced
 from placer_cli.draw.residents import drawn_pods_by_node
 from placer_cli.draw.text_flow import drawing_with_title, stack_yielded_drawings
 from placer_cli.draw.tiers import draw_tiers
@@ -26,7 +26,7 @@ def draw_answer(
     answer: Answer,
     instance: Instance,
     options: SolveOptions,
-    canvas: Canvas,
+    canvas: WidthAndMarks,
     *,
     every_tier: bool = False,
     every_reason: bool = False,
@@ -37,7 +37,9 @@ def draw_answer(
         case Placed() | PartlyPlaced():
             if answer.placement.pods:
                 yield ""
-                yield draw_places(instance, drawn_pods_by_node(instance, answer.placement), canvas)
+                yield draw_newly_placed_pods(
+                    instance, drawn_pods_by_node(instance, answer.placement), canvas
+                )
             if answer.moves:
                 yield ""
                 yield drawing_with_title(

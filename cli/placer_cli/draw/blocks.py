@@ -29,7 +29,7 @@ class DrawnNumaNode:
     devices: tuple[Device, ...] = ()
 
 
-def drawn_blocks_of_machine(machine: Machine) -> tuple[DrawnNumaNode, ...]:
+def drawn_numa_nodes_of_machine(machine: Machine) -> tuple[DrawnNumaNode, ...]:
     """Return the blocks of a machine, by package and NUMA node; CPU-less ones last."""
     topology = machine.topology
     nodes = {node.id: node for node in topology.numa_nodes}
@@ -53,10 +53,10 @@ def drawn_blocks_of_machine(machine: Machine) -> tuple[DrawnNumaNode, ...]:
     return tuple(blocks)
 
 
-def blocks_by_package(machine: Machine) -> dict[int, list[DrawnNumaNode]]:
+def drawn_numa_nodes_by_package(machine: Machine) -> dict[int, list[DrawnNumaNode]]:
     """Return the blocks of each package; those that belong to none are left out."""
     packages: dict[int, list[DrawnNumaNode]] = {}
-    for block in drawn_blocks_of_machine(machine):
+    for block in drawn_numa_nodes_of_machine(machine):
         if block.package is not None:
             packages.setdefault(block.package, []).append(block)
     return packages

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from placer_cli.draw.texts import count_text, fold_names
+from placer_cli.draw.texts import names_as_host_lists
 from placer_models.cluster import Instance
 from placer_models.goals import PLACED
-from placer_models.placement import BoundSource, TierBottleneck, TierValue
+from placer_models.message_text import count_with_noun
+from placer_models.placement import TierBottleneck, TierBoundSource, TierValue
 
 MOST_NAMES = 40
 """Longer lists of nodes are not written."""
@@ -14,16 +15,16 @@ _WORDS = {"cpu": "CPUs", "best-effort-cpu": "best-effort CPUs", "gpu": "GPUs", "
 """Resources that people call otherwise."""
 
 _BY = {
-    BoundSource.SUMS: "by what nodes have together",
-    BoundSource.RELAXED_MODEL: "by counting pods on equal nodes (relaxed model)",
-    BoundSource.PATTERNS: "by what single nodes can hold (patterns)",
-    BoundSource.NODES: "by what nodes are worth each by itself",
-    BoundSource.MODEL: "by the model of the whole batch",
+    TierBoundSource.SUMS: "by what nodes have together",
+    TierBoundSource.RELAXED_MODEL: "by counting pods on equal nodes (relaxed model)",
+    TierBoundSource.PATTERNS: "by what single nodes can hold (patterns)",
+    TierBoundSource.NODES: "by what nodes are worth each by itself",
+    TierBoundSource.MODEL: "by the model of the whole batch",
 }
 
 _NODE_BY_NODE = {
-    BoundSource.RELAXED_MODEL: " (counted on equal nodes)",
-    BoundSource.PATTERNS: " (what single nodes can hold)",
+    TierBoundSource.RELAXED_MODEL: " (counted on equal nodes)",
+    TierBoundSource.PATTERNS: " (what single nodes can hold)",
 }
 """How a resource gives a bound that its sum over the nodes does not give."""
 
@@ -40,7 +41,7 @@ def priority_bound_lines(tiers: Iterable[TierValue], instance: Instance) -> Iter
                 why = f"by the {listed}{_NODE_BY_NODE.get(source, '')}"
             elif value.binds:
                 why = "as no node can hold the others"
-            yield f"{value.tier.name}: {count_text(value.bound, 'point')} at most, {why}"
+            yield f"{value.tier.name}: {count_with_noun(value.bound, 'point')} at most, {why}"
 
 
 def _said(binds: Sequence[TierBottleneck], instance: Instance) -> Iterator[str]:
@@ -67,7 +68,7 @@ def _nodes(names: Sequence[str] | None, instance: Instance) -> str:
     machines = {node.machine.name for node in inside}
     if len(machines) == 1 and machines.isdisjoint(node.machine.name for node in outside):
         return f"{number} of machine {machines.pop()}"
-    folded = fold_names(names)
+    folded = names_as_host_lists(names)
     which = f" ({folded})" if len(folded) <= MOST_NAMES else ""
     return f"{len(inside):,} of {total:,} nodes{which}"
 

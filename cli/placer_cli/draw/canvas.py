@@ -67,13 +67,13 @@ ASCII = MarkCharacters(
 
 
 @dataclass(frozen=True, slots=True)
-class Canvas:
+class WidthAndMarks:
     """The page: its width in columns, and its marks."""
 
     width: int
     marks: MarkCharacters = UNICODE
 
 
-def canvas_of_console(console: Console) -> Canvas:
+def width_and_marks_of_console(console: Console) -> WidthAndMarks:
     """Return the canvas that a console offers."""
-    return Canvas(console.width, ASCII if console.options.ascii_only else UNICODE)
+    return WidthAndMarks(console.width, ASCII if console.options.ascii_only else UNICODE)

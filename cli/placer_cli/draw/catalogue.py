@@ -7,11 +7,11 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from placer_cli.draw.blocks import cores_of_topology
-from placer_cli.draw.canvas import Canvas
+from placer_cli.draw.canvas import WidthAndMarks
 from placer_cli.draw.links import gpu_link_kinds_with_pair_counts
 from placer_cli.draw.machine import threads_per_core_text
 from placer_cli.draw.palette import QUIET, STRONG
-from placer_cli.draw.tables import TableCell, table
+from placer_cli.draw.tables import TableCell, table_without_empty_columns
 from placer_cli.draw.texts import gb_per_s_text, memory_text
 from placer_models.cluster import Machine
 from placer_models.device import GPU
@@ -20,10 +20,10 @@ LINK_CLASSES = 2
 """How many bandwidths the table names, fastest first."""
 
 
-def draw_machine_catalogue(machines: Sequence[Machine], canvas: Canvas) -> RenderableType:
+def draw_machine_catalogue(machines: Sequence[Machine], canvas: WidthAndMarks) -> RenderableType:
     """Return a row for each machine."""
     head = ("machine", "CPUs", "pkg", "NUMA", "SMT", "memory", "GPUs", "links, GB/s")
-    return table(
+    return table_without_empty_columns(
         head,
         [_row(machine) for machine in machines],
         canvas.width,
@@ -33,7 +33,7 @@ def draw_machine_catalogue(machines: Sequence[Machine], canvas: Canvas) -> Rende
     )
 
 
-def machine_facts(machine: Machine) -> dict[str, object]:
+def catalogue_row_to_dict(machine: Machine) -> dict[str, object]:
     """Return what the table says of a machine, for programs."""
     topology = machine.topology
     return {

@@ -9,45 +9,45 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from placer_cli.draw.bars import draw_bar
-from placer_cli.draw.canvas import Canvas, MarkCharacters
+from placer_cli.draw.canvas import MarkCharacters, WidthAndMarks
 from placer_cli.draw.palette import ACCENT, BAD, FRAME, QUIET, STRONG, owner_marks, owner_style
 from placer_cli.draw.plain import (
     amounts_besides_gpus,
-    asked_gpus,
-    gpu_count_of,
-    node_asked_and_allocatable_milli,
+    gpu_count_asked_by_pod,
+    gpu_count_of_node,
+    node_cpu_milli_asked_and_allocatable,
     zone_label_of_node,
 )
 from placer_cli.draw.residents import (
     DrawnPod,
-    extended_taken,
+    extended_amount_asked_by_pods,
     is_non_system_pod,
     pod_count_and_limit,
 )
 from placer_cli.draw.shares import IN_MIG_MODE, broken_device_legend, has_broken_device
-from placer_cli.draw.tables import column_count, table
-from placer_cli.draw.text_flow import natural_width, stack_yielded_drawings, wrap_pieces
+from placer_cli.draw.tables import drawn_table_column_count, table_without_empty_columns
+from placer_cli.draw.text_flow import natural_drawing_width, stack_yielded_drawings, wrap_pieces
 from placer_cli.draw.texts import (
     amount_text,
-    amounts_to_show,
-    count_text,
-    cpu_milli_text,
-    fold_names,
+    amounts_without_cpu_sum,
     memory_text,
+    names_as_host_lists,
     policy_defaults_in_words,
 )
 from placer_cli.draw.threads import StyledMark
 from placer_cli.draw.waiting import (
     left_out_count_text,
-    left_out_pods_table,
+    pods_left_out_before_solve_table,
     waiting_pod_count,
     waiting_pods_table,
 )
 from placer_models.cluster import Instance, Node
 from placer_models.device import GPU
-from placer_models.kubernetes.insides import is_node_topology_known, knows_devices
+from placer_models.kubernetes.insides import are_node_devices_known, is_node_topology_known
 from placer_models.kubernetes.names import INSTANCE_TYPES
+from placer_models.message_text import count_with_noun
 from placer_models.policy import QosClass
+from placer_models.quantity import cpu_milli_text
 from placer_models.taints import UNSCHEDULABLE
 
 BAR_COLUMNS = range(4, 21)
@@ -56,7 +56,7 @@ BAR_COLUMNS = range(4, 21)
 
 @stack_yielded_drawings
 def draw_cluster(
-    instance: Instance, residents: Mapping[str, Sequence[DrawnPod]], canvas: Canvas
+    instance: Instance, residents: Mapping[str, Sequence[DrawnPod]], canvas: WidthAndMarks
 ) -> Iterator[RenderableType]:
     """Draw all nodes of an instance with who is there, and then who waits."""
     parties = _parties(instance, residents)
@@ -67,7 +67,7 @@ def draw_cluster(
     arrived = (r for tenants in residents.values() for r in tenants if not r.running)
     placed = {resident.pod.key for resident in arrived}
     left = waiting_pods_table(instance, placed, canvas.width)
-    for drawn in (left, left_out_pods_table(instance, canvas.width)):
+    for drawn in (left, pods_left_out_before_solve_table(instance, canvas.width)):
         if drawn is not None:
             yield ""
             yield drawn
@@ -77,7 +77,7 @@ def _nodes_with_bars(
     instance: Instance,
     residents: Mapping[str, Sequence[DrawnPod]],
     parties: Mapping[str, StyledMark],
-    canvas: Canvas,
+    canvas: WidthAndMarks,
 ) -> RenderableType:
     """Return the table of nodes, with bars as long as there is room for beside all else."""
 
@@ -87,25 +87,29 @@ def _nodes_with_bars(
 
     plain = drawn(0)
     barred = 2 if all(map(is_node_topology_known, instance.nodes)) else 3
-    room = (canvas.width - natural_width(plain)) // barred - 1
+    room = (canvas.width - natural_drawing_width(plain)) // barred - 1
     if room >= BAR_COLUMNS[0]:
         return drawn(min(room, BAR_COLUMNS[-1]))
     # Names may be shorter than they are there.
     shorter = drawn(BAR_COLUMNS[0])
-    return shorter if column_count(shorter) == column_count(plain) else plain
+    return (
+        shorter if drawn_table_column_count(shorter) == drawn_table_column_count(plain) else plain
+    )
 
 
 def _headline(
-    instance: Instance, residents: Mapping[str, Sequence[DrawnPod]], canvas: Canvas
+    instance: Instance, residents: Mapping[str, Sequence[DrawnPod]], canvas: WidthAndMarks
 ) -> Text:
     machines = {node.machine.name for node in instance.nodes}
-    nodes = count_text(len(instance.nodes), "node")
+    nodes = count_with_noun(len(instance.nodes), "node")
     facts = [f"{nodes} of {machines.pop()}" if len(machines) == 1 else nodes]
     if running := sum(is_non_system_pod(one.pod) for one in instance.running):
-        facts.append(count_text(running, "running pod"))
+        facts.append(count_with_noun(running, "running pod"))
     placed = sum(len(tenants) for tenants in residents.values()) - len(instance.running)
     pods = waiting_pod_count(instance)
-    waits = f"{placed:,} of {count_text(pods, 'pod')} placed" if placed else f"{pods:,} waiting"
+    waits = (
+        f"{placed:,} of {count_with_noun(pods, 'pod')} placed" if placed else f"{pods:,} waiting"
+    )
     facts.append(f"{waits}{left_out_count_text(instance)}")
     facts += policy_defaults_in_words(instance.common_defaults)
     pieces = [Text(instance.name or "cluster", STRONG), *(Text(fact, QUIET) for fact in facts)]
@@ -128,9 +132,9 @@ def _nodes(
     rows = []
     for _, same in groupby(lines, key=lambda line: [cell.markup for cell in line[1]]):
         names, cells = zip(*same, strict=True)
-        rows.append([fold_names(names), *cells[0]])
+        rows.append([names_as_host_lists(names), *cells[0]])
     head = ("node", "zone", "in", "machine", "CPU", "memory", "GPU", "other", "pods", "")
-    return table(
+    return table_without_empty_columns(
         head,
         rows,
         width,
@@ -148,7 +152,7 @@ def _parties(
         resident.party
         for node in instance.nodes
         for resident in residents.get(node.name, ())
-        if resident.place.minors(GPU) or asked_gpus(resident.pod.spec)
+        if resident.place.minors(GPU) or gpu_count_asked_by_pod(resident.pod.spec)
     ]
     ordered = list(dict.fromkeys(names))
     return {
@@ -187,7 +191,7 @@ def _cells(
         _cpu(node, tenants, bars) if known else _cpu_amount(node, tenants, bars),
         _memory(node, tenants, bars),
         _gpus(node, tenants, parties, bars.marks)
-        if knows_devices(node)
+        if are_node_devices_known(node)
         else _gpu_amount(node, tenants, parties, bars.marks),
         _others(tenants, node),
         _pods(node, tenants, bars),
@@ -197,7 +201,7 @@ def _cells(
 
 def _cpu_amount(node: Node, tenants: Sequence[DrawnPod], bars: _Bars) -> Text:
     """Draw what pods ask for of the CPUs of a node whose inside is not known."""
-    asked, has = node_asked_and_allocatable_milli(node, tenants)
+    asked, has = node_cpu_milli_asked_and_allocatable(node, tenants)
     return bars.draw(
         [(asked, StyledMark(bars.marks.full, ACCENT))],
         has,
@@ -213,10 +217,10 @@ def _gpu_amount(
     marks: MarkCharacters,
 ) -> Text:
     """Draw as many cells as a node has GPUs, and who has how many of them."""
-    total = gpu_count_of(node)
+    total = gpu_count_of_node(node)
     if not total:
         return Text()
-    held = [(n, parties[t.party]) for t in tenants if (n := asked_gpus(t.pod.spec))]
+    held = [(n, parties[t.party]) for t in tenants if (n := gpu_count_asked_by_pod(t.pod.spec))]
     cells = draw_bar(held, total, min(total, BAR_COLUMNS[-1]), marks.free)
     return Text.assemble(cells, f" {sum(n for n, _ in held)}", (f"/{total}", QUIET))
 
@@ -299,16 +303,14 @@ def _others(tenants: Sequence[DrawnPod], node: Node) -> Text:
     taken = Counter(kind for kind, _ in held)
     present = Counter(device.type for device in node.devices)
     words = [f"{kind} {taken[kind]}/{present[kind]}" for kind in sorted(taken)]
-    words += [
-        f"{name} {amount_text(name, extended_taken(tenants, name))}/{amount_text(name, has)}"
-        for name, has in (
-            amounts_to_show if is_node_topology_known(node) else amounts_besides_gpus
-        )(node.extended)
-    ]
+    shown = amounts_without_cpu_sum if is_node_topology_known(node) else amounts_besides_gpus
+    for name, has in shown(node.extended):
+        asked = extended_amount_asked_by_pods(tenants, name)
+        words.append(f"{name} {amount_text(name, asked)}/{amount_text(name, has)}")
     return Text(", ".join(words))
 
 
-def _key(instance: Instance, parties: Mapping[str, StyledMark], canvas: Canvas) -> Text:
+def _key(instance: Instance, parties: Mapping[str, StyledMark], canvas: WidthAndMarks) -> Text:
     marks = canvas.marks
     pieces = [Text.assemble((cell.mark, cell.style), f" {name}") for name, cell in parties.items()]
     known = [is_node_topology_known(node) for node in instance.nodes]

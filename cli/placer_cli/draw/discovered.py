@@ -8,19 +8,20 @@ from rich.table import Table
 from rich.text import Text
 
 from placer.node.discover.machine import DiscoveredMachine
-from placer_cli.draw.canvas import Canvas
-from placer_cli.draw.machine import draw_machine
+from placer_cli.draw.canvas import WidthAndMarks
+from placer_cli.draw.machine import draw_machine_hardware
 from placer_cli.draw.palette import BAD, QUIET, STRONG
-from placer_cli.draw.tables import TableCell, table
-from placer_cli.draw.texts import count_text, memory_text
+from placer_cli.draw.tables import TableCell, table_without_empty_columns
+from placer_cli.draw.texts import memory_text
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.device import Device
+from placer_models.message_text import count_with_noun
 
 
-def draw_discovered(found: DiscoveredMachine, canvas: Canvas) -> RenderableType:
+def draw_discovered_machine(found: DiscoveredMachine, canvas: WidthAndMarks) -> RenderableType:
     """Draw the machine, then its devices and the rest."""
     plain = replace(found.machine, notes="", sources=())
-    parts: list[RenderableType] = [draw_machine(plain, canvas), "", _rest(found)]
+    parts: list[RenderableType] = [draw_machine_hardware(plain, canvas), "", _rest(found)]
     if found.machine.devices:
         parts += ["", _devices(found.machine.devices, canvas)]
     return Group(*parts)
@@ -40,12 +41,12 @@ def _facts(found: DiscoveredMachine) -> Iterator[tuple[str, Text]]:
     inventory = found.inventory
     present = frozenset(cpu.id for cpu in inventory.cpus)
     parts = [
-        count_text(inventory.packages, "package"),
-        *([count_text(inventory.dies, "die")] if inventory.dies else []),
-        *([count_text(inventory.llcs, "last-level cache")] if inventory.llcs else []),
-        count_text(len(inventory.numa_nodes), "NUMA node"),
-        count_text(len(inventory.cores), "core"),
-        f"{count_text(len(inventory.online), 'CPU')} online",
+        count_with_noun(inventory.packages, "package"),
+        *([count_with_noun(inventory.dies, "die")] if inventory.dies else []),
+        *([count_with_noun(inventory.llcs, "last-level cache")] if inventory.llcs else []),
+        count_with_noun(len(inventory.numa_nodes), "NUMA node"),
+        count_with_noun(len(inventory.cores), "core"),
+        f"{count_with_noun(len(inventory.online), 'CPU')} online",
     ]
     yield "found", Text(", ".join(parts))
     yield "in", Text(inventory.source)
@@ -77,9 +78,9 @@ def _allowed(allowed: CpuSet | None, there: CpuSet, what: str) -> Text:
     return Text(f"{what} {format_cpu_list(allowed & there) or 'none'}", STRONG)
 
 
-def _devices(devices: Sequence[Device], canvas: Canvas) -> RenderableType:
+def _devices(devices: Sequence[Device], canvas: WidthAndMarks) -> RenderableType:
     head = ("device", "model", "memory", "NUMA", "switch", "bus id", "id", "virtual functions")
-    return table(
+    return table_without_empty_columns(
         head,
         [_row(device) for device in devices],
         canvas.width,

@@ -16,14 +16,15 @@ from placer.explain.explanation import (
     SufficientChange,
 )
 from placer_cli.draw.breaking import WrappingText
-from placer_cli.draw.canvas import Canvas
+from placer_cli.draw.canvas import WidthAndMarks
 from placer_cli.draw.node import draw_node
 from placer_cli.draw.palette import BAD, GOOD, QUIET, STRONG
-from placer_cli.draw.plain import shows_pod_classes
+from placer_cli.draw.plain import are_qos_classes_worth_showing
 from placer_cli.draw.residents import drawn_pods_by_node
-from placer_cli.draw.texts import count_text, fold_names
+from placer_cli.draw.texts import names_as_host_lists
 from placer_models.cluster import Instance
 from placer_models.kubernetes.names import REQUESTED_CPU
+from placer_models.message_text import count_with_noun
 from placer_models.placement import (
     Answer,
     NamespacedName,
@@ -67,7 +68,7 @@ def draw_explanations(
     instance: Instance,
     answer: Answer,
     names: Collection[NamespacedName] | None,
-    canvas: Canvas,
+    canvas: WidthAndMarks,
     *,
     of_cluster: bool,
     files: Sequence[str] = (),
@@ -94,14 +95,16 @@ def draw_explanations(
         if parts:
             parts.append("")
         acts = {change.kind: told(change.changes) for change in one.changes}
-        parts.append(_tree(one, acts, canvas, every=every, classes=shows_pod_classes(instance)))
+        parts.append(
+            _tree(one, acts, canvas, every=every, classes=are_qos_classes_worth_showing(instance))
+        )
     if len(explanations) == 1 and explanations[0].nearest:
         parts += ["", *_nearest_node(explanations[0], instance, answer, canvas)]
     return Group(*parts)
 
 
 def _nearest_node(
-    one: Explanation, instance: Instance, answer: Answer, canvas: Canvas
+    one: Explanation, instance: Instance, answer: Answer, canvas: WidthAndMarks
 ) -> Iterator[RenderableType]:
     """Draw the inside of the nearest node as the answer leaves it, and mark what is missing."""
     near = one.nearest[0]
@@ -149,12 +152,12 @@ def _placed(answer: Answer, names: Collection[NamespacedName] | None) -> str:
 def _tree(
     one: Explanation,
     acts: Mapping[str, Sequence[str]],
-    canvas: Canvas,
+    canvas: WidthAndMarks,
     *,
     every: bool,
     classes: bool,
 ) -> Tree:
-    names = fold_names([pod_or_gang_title(*key) for key in one.pods])
+    names = names_as_host_lists([pod_or_gang_title(*key) for key in one.pods])
     who = f"gang {one.gang}: {names}" if one.gang else names
     tree = Tree(Text(who, STRONG), guide_style=QUIET)
     tree.add(Text(one.sentence if every else one.brief or one.sentence))
@@ -164,7 +167,7 @@ def _tree(
         steps = " → ".join(
             f"{_rule_said(step, classes=classes)} {step.nodes}"
             if step.rule
-            else count_text(step.nodes, "node")
+            else count_with_noun(step.nodes, "node")
             for step in one.funnel
         )
         tree.add(Text(f"nodes that remain: {steps}", QUIET))
@@ -193,7 +196,7 @@ def _rule_said(step: FunnelStep, *, classes: bool) -> str:
     return step.rule
 
 
-def _lack(lack: NodeLack, canvas: Canvas, *, every: bool) -> Text:
+def _lack(lack: NodeLack, canvas: WidthAndMarks, *, every: bool) -> Text:
     """Say what is missing of what, with a bar that ends in it, and who has it."""
     text = Text(lack.text)
     if lack.asked is not None and lack.left is not None and lack.missing is not None:
@@ -213,12 +216,12 @@ def _lack(lack: NodeLack, canvas: Canvas, *, every: bool) -> Text:
             for one in lack.held_by[: None if every else SHOWN_HOLDERS]
         ]
         more = len(lack.held_by) - len(named)
-        others = f" and {count_text(more, 'other pod')}" if more else ""
+        others = f" and {count_with_noun(more, 'other pod')}" if more else ""
         text.append(f"\nheld by {', '.join(named)}{others}", QUIET)
     return text
 
 
-def _bar(lack: NodeLack, canvas: Canvas) -> Text:
+def _bar(lack: NodeLack, canvas: WidthAndMarks) -> Text:
     """Draw what is held, what is left and what is missing of an amount."""
     assert lack.left is not None
     assert lack.missing is not None
@@ -252,7 +255,7 @@ def _noun(amount: int, unit: str) -> str:
 
 
 def _winner(winner: PodsPlacedInstead) -> Text:
-    names = fold_names([pod_or_gang_title(*key) for key in winner.pods])
+    names = names_as_host_lists([pod_or_gang_title(*key) for key in winner.pods])
     if winner.tier is None:
         return Text(f"outvoted by {names}: either could have had the place, no tier decides")
     its = "its place" if len(winner.pods) == 1 else "their place"
@@ -299,7 +302,7 @@ def best_change_rows(
             acts = instructions_for_changes(
                 change.changes, instance, of_cluster=of_cluster, files=files
             )
-            names = fold_names([pod_or_gang_title(*key) for key in one.pods])
+            names = names_as_host_lists([pod_or_gang_title(*key) for key in one.pods])
             who = f"gang {one.gang}" if one.gang else names
             rows.append((who, _parts(change), acts[0] if len(acts) == 1 else ""))
     return rows

@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from placer.judge.health import broken_devices_held
-from placer.judge.misfits import misfits_of
+from placer.judge.misfits import misfits_of_instance
 from placer_cli.draw.breaking import WrappingText
 from placer_cli.draw.palette import BAD
 from placer_models.cluster import Instance
@@ -31,7 +31,7 @@ def notes_on_running_pods(
         instance = replace(instance, running=staying)
     notes = [broken.message for broken in broken_devices_held(instance)]
     by_rule: dict[str, list[str]] = {}
-    for misfit in misfits_of(instance):
+    for misfit in misfits_of_instance(instance):
         if misfit.rule != BROKEN:
             by_rule.setdefault(misfit.rule, []).append(misfit.message)
     for rule, messages in by_rule.items():
@@ -47,6 +47,6 @@ def draw_notes(notes: Sequence[str]) -> RenderableType:
     return Group("", *(WrappingText(Text(note, BAD)) for note in notes))
 
 
-def drawn_with_notes(drawn: RenderableType, notes: Sequence[str]) -> RenderableType:
+def drawing_with_notes(drawn: RenderableType, notes: Sequence[str]) -> RenderableType:
     """Return the picture, and the notes below it, where there are any."""
     return Group(drawn, draw_notes(notes)) if notes else drawn

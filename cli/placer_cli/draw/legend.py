@@ -6,19 +6,19 @@ from dataclasses import dataclass
 from rich.console import RenderableType
 from rich.text import Text
 
-from placer_cli.draw.canvas import Canvas
+from placer_cli.draw.canvas import WidthAndMarks
 from placer_cli.draw.links import pair_bandwidths
 from placer_cli.draw.palette import QUIET, owner_marks, owner_style
 from placer_cli.draw.residents import DrawnPod
 from placer_cli.draw.shares import devices_text
-from placer_cli.draw.tables import TableCell, table
+from placer_cli.draw.tables import TableCell, table_without_empty_columns
 from placer_cli.draw.texts import gb_per_s_text, ids_text, memory_text
 from placer_cli.draw.threads import StyledMark
 from placer_models.alignment import effective_alignment_scope
 from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet
 from placer_models.device import GPU
-from placer_models.effective import effective_alignment
+from placer_models.effective import effective_alignment_policy
 from placer_models.placement import ContainerPlacement, PodPlacement
 from placer_models.policy import AlignmentPolicy, AlignmentScope
 
@@ -39,7 +39,7 @@ _Held = PodPlacement | ContainerPlacement
 
 
 @dataclass(frozen=True, slots=True)
-class MarkedPod:
+class PodWithLegendMark:
     """A pod of the picture, with the mark that stands for it."""
 
     cell: StyledMark
@@ -51,17 +51,19 @@ class MarkedPod:
         return self.resident.place.cpuset if self.resident.owns_cpus else frozenset()
 
 
-def assign_pod_marks(residents: Sequence[DrawnPod]) -> tuple[MarkedPod, ...]:
+def assign_pod_marks(residents: Sequence[DrawnPod]) -> tuple[PodWithLegendMark, ...]:
     """Give each pod of a node a mark; those with CPUs or devices of their own come first."""
     ordered = sorted(residents, key=lambda r: not (r.owns_cpus or r.place.devices))
     marks = owner_marks(len(ordered))
     return tuple(
-        MarkedPod(StyledMark(mark, owner_style(number)), resident)
+        PodWithLegendMark(StyledMark(mark, owner_style(number)), resident)
         for number, (mark, resident) in enumerate(zip(marks, ordered, strict=True))
     )
 
 
-def draw_legend(node: Node, tenants: Sequence[MarkedPod], canvas: Canvas) -> RenderableType:
+def draw_legend(
+    node: Node, tenants: Sequence[PodWithLegendMark], canvas: WidthAndMarks
+) -> RenderableType:
     """Return a row for each pod of the node."""
     rows: list[list[TableCell]] = []
     for tenant in tenants:
@@ -69,7 +71,9 @@ def draw_legend(node: Node, tenants: Sequence[MarkedPod], canvas: Canvas) -> Ren
         for name, *held in container_legend_rows(tenant.resident, node, canvas):
             rows.append(["", f"  {name}", "", "", *held])
     head = ("", "pod", "gang", "QoS", "CPUs", "memory", "GPU", "links", "other")
-    return table(head, rows, canvas.width, wrap=PLACE_WRAPS, spare=("gang", "QoS", "links"))
+    return table_without_empty_columns(
+        head, rows, canvas.width, wrap=PLACE_WRAPS, spare=("gang", "QoS", "links")
+    )
 
 
 MOST_LISTED = 48
@@ -89,7 +93,7 @@ def own_or_pool_cpus_text(ids: CpuSet, *, own: bool) -> str:
     return listed if len(listed) <= UNBROKEN else listed.replace(",", ", ")
 
 
-def pool_text(place: _Held) -> str:
+def pool_cpu_counts_text(place: _Held) -> str:
     """Say the size of a pool, and how many CPUs are counted on which NUMA node: ``(0:6 1:2)``."""
     parts = " ".join(f"{numa}:{milli / 1000:g}" for numa, milli in place.cpu_milli or ())
     return own_or_pool_cpus_text(place.cpuset, own=False) + (f" ({parts})" if parts else "")
@@ -106,7 +110,7 @@ ROOM_FOR_SUMS = 100
 """A narrower page has no room for what the pairs of GPUs sum to."""
 
 
-def link_speed_text(node: Node, place: _Held, canvas: Canvas) -> str:
+def pair_minimum_and_sum_text(node: Node, place: _Held, canvas: WidthAndMarks) -> str:
     """Say how fast the slowest pair of GPUs is, and what the pairs sum to, where it is known."""
     if node.machine.gpu_links is None:
         return ""
@@ -126,36 +130,43 @@ def non_gpu_devices_text(place: _Held) -> str:
     return ", ".join(f"{kind} {devices_text(place, kind)}" for kind in kinds)
 
 
-def held_texts(place: _Held, node: Node, canvas: Canvas, *, own: bool) -> tuple[str, ...]:
+def held_resource_texts(
+    place: _Held, node: Node, canvas: WidthAndMarks, *, own: bool
+) -> tuple[str, ...]:
     """Say what is held, in the columns from CPUs to other devices."""
     return (
-        own_or_pool_cpus_text(place.cpuset, own=True) if own else pool_text(place),
+        own_or_pool_cpus_text(place.cpuset, own=True) if own else pool_cpu_counts_text(place),
         memory_held_text(place),
         devices_text(place, GPU),
-        link_speed_text(node, place, canvas),
+        pair_minimum_and_sum_text(node, place, canvas),
         non_gpu_devices_text(place),
     )
 
 
-def container_legend_rows(resident: DrawnPod, node: Node, canvas: Canvas) -> list[tuple[str, ...]]:
+def container_legend_rows(
+    resident: DrawnPod, node: Node, canvas: WidthAndMarks
+) -> list[tuple[str, ...]]:
     """Return the name of each container and what it has, where that is not all of the pod's.
 
     This is so if each is aligned by itself, or if several have devices.
     """
     spec, parts = resident.pod.spec, resident.place.containers
-    is_aligned = effective_alignment(spec, node) not in (None, AlignmentPolicy.NONE)
+    is_aligned = effective_alignment_policy(spec, node) not in (None, AlignmentPolicy.NONE)
     by_container = effective_alignment_scope(spec.scope, node.scope) is AlignmentScope.CONTAINER
     by_container = by_container and not spec.constrained_burst
     if not (is_aligned and by_container) and sum(bool(part.devices) for part in parts) < 2:
         return []
-    return [(part.name, *held_texts(part, node, canvas, own=resident.owns_cpus)) for part in parts]
+    return [
+        (part.name, *held_resource_texts(part, node, canvas, own=resident.owns_cpus))
+        for part in parts
+    ]
 
 
-def _row(node: Node, tenant: MarkedPod, canvas: Canvas) -> list[TableCell]:
+def _row(node: Node, tenant: PodWithLegendMark, canvas: WidthAndMarks) -> list[TableCell]:
     resident, place = tenant.resident, tenant.resident.place
     name = Text(resident.pod.title) if resident.is_pod else Text("kept for the system", QUIET)
     if resident.running and resident.is_pod:
         name.append(" running", QUIET)
-    held = held_texts(place, node, canvas, own=resident.owns_cpus)
+    held = held_resource_texts(place, node, canvas, own=resident.owns_cpus)
     mark = Text(tenant.cell.mark, tenant.cell.style)
     return [mark, name, place.gang or "", resident.pod.spec.qos.value, *held]

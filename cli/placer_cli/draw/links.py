@@ -10,13 +10,13 @@ from rich.console import Group, RenderableType
 from rich.style import Style
 from rich.text import Text
 
-from placer_cli.draw.canvas import Canvas
-from placer_cli.draw.palette import BAD, QUIET, STRONG, link_styles
+from placer_cli.draw.canvas import WidthAndMarks
+from placer_cli.draw.palette import BAD, QUIET, STRONG, link_styles_by_bandwidth
 from placer_cli.draw.text_flow import wrap_pieces
 from placer_cli.draw.texts import gb_per_s_text, ids_text
 from placer_cli.draw.threads import StyledMark
 from placer_models.cluster import Machine
-from placer_models.device import GPU, Device, LinkMatrix
+from placer_models.device import GPU, Device, GpuLinkMatrix
 
 MOST_OF_ONE_CLASS = 8
 """A larger matrix of equal cells is left out: its key says it all."""
@@ -26,7 +26,7 @@ OwnerOf = Callable[[int], StyledMark | None]
 
 
 @dataclass(frozen=True, slots=True)
-class LinkClass:
+class DrawnEqualGpuLinks:
     """Links of one name and one bandwidth."""
 
     kind: str
@@ -41,17 +41,17 @@ class LinkClass:
         return f"{self.kind} {gb_per_s_text(self.centi_gb_per_s)} GB/s"
 
 
-def gpu_link_kinds_with_pair_counts(links: LinkMatrix) -> tuple[LinkClass, ...]:
+def gpu_link_kinds_with_pair_counts(links: GpuLinkMatrix) -> tuple[DrawnEqualGpuLinks, ...]:
     """Return the classes of links between two GPUs, fastest first."""
     found = Counter(
         (links.kinds[i][j], links.centi_gb_per_s[i][j])
         for i, j in combinations(range(len(links.minors)), 2)
     )
     ordered = sorted(found.items(), key=lambda item: (-item[0][1], item[0][0]))
-    return tuple(LinkClass(kind, value, pairs) for (kind, value), pairs in ordered)
+    return tuple(DrawnEqualGpuLinks(kind, value, pairs) for (kind, value), pairs in ordered)
 
 
-def pair_bandwidths(links: LinkMatrix | None, minors: tuple[int, ...]) -> tuple[int, ...]:
+def pair_bandwidths(links: GpuLinkMatrix | None, minors: tuple[int, ...]) -> tuple[int, ...]:
     """Return the bandwidth of every two of the GPUs; unknown links count as 0."""
     at = {} if links is None else {minor: i for i, minor in enumerate(links.minors)}
     return tuple(
@@ -62,7 +62,7 @@ def pair_bandwidths(links: LinkMatrix | None, minors: tuple[int, ...]) -> tuple[
 
 def draw_links(
     machine: Machine,
-    canvas: Canvas,
+    canvas: WidthAndMarks,
     owner_of: OwnerOf | None = None,
     broken: frozenset[int] = frozenset(),
 ) -> RenderableType:
@@ -75,7 +75,7 @@ def draw_links(
     if links is None or len(links.minors) < 2:
         return Text("links between its GPUs are not known" if links is None else "", QUIET)
     classes = gpu_link_kinds_with_pair_counts(links)
-    styles = link_styles([c.centi_gb_per_s for c in classes])
+    styles = link_styles_by_bandwidth([c.centi_gb_per_s for c in classes])
     gpus = {device.minor: device for device in machine.devices if device.type == GPU}
     columns = max(len(c.kind) for c in classes)
     head = 6 + (2 if owner_of else 0)
@@ -103,7 +103,7 @@ def draw_links(
 
 @dataclass(frozen=True, slots=True)
 class _Matrix:
-    links: LinkMatrix
+    links: GpuLinkMatrix
     marks: dict[tuple[str, int], str]
     styles: dict[int, Style]
 
@@ -127,7 +127,7 @@ class _Matrix:
             text.append(" " * (8 - len(text)))
         return text
 
-    def row(self, i: int, columns: int, owner_of: OwnerOf | None, canvas: Canvas) -> Text:
+    def row(self, i: int, columns: int, owner_of: OwnerOf | None, canvas: WidthAndMarks) -> Text:
         text = Text()
         mine = owner_of(self.links.minors[i]) if owner_of else None
         for j, other in enumerate(self.links.minors):
@@ -146,7 +146,9 @@ class _Matrix:
         return text
 
 
-def _shades(classes: tuple[LinkClass, ...], canvas: Canvas) -> dict[LinkClass, str]:
+def _shades(
+    classes: tuple[DrawnEqualGpuLinks, ...], canvas: WidthAndMarks
+) -> dict[DrawnEqualGpuLinks, str]:
     """Return one mark a class: shades while they last, else letters, fastest first."""
     shades = canvas.marks.shades
     marks = shades if len(classes) <= len(shades) else ascii_lowercase
@@ -167,11 +169,11 @@ def _facts(gpu: Device | None, machine: Machine) -> str:
 
 
 def _key(
-    classes: tuple[LinkClass, ...],
-    marks: dict[LinkClass, str],
+    classes: tuple[DrawnEqualGpuLinks, ...],
+    marks: dict[DrawnEqualGpuLinks, str],
     styles: dict[int, Style],
-    links: LinkMatrix,
-    canvas: Canvas,
+    links: GpuLinkMatrix,
+    canvas: WidthAndMarks,
 ) -> Text:
     pieces = [
         Text(f"{marks[link]} {link.words}" if marks else link.words, styles[link.centi_gb_per_s])

@@ -7,10 +7,10 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from placer_cli.draw.blocks import cores_of_topology, drawn_blocks_of_machine
-from placer_cli.draw.canvas import Canvas
+from placer_cli.draw.blocks import cores_of_topology, drawn_numa_nodes_of_machine
+from placer_cli.draw.canvas import WidthAndMarks
 from placer_cli.draw.links import draw_links
-from placer_cli.draw.packages import MachinePaint, draw_packages
+from placer_cli.draw.packages import MachineDrawingStyle, draw_packages
 from placer_cli.draw.palette import ACCENT, BAD, QUIET, STRONG
 from placer_cli.draw.text_flow import (
     drawing_with_title,
@@ -18,12 +18,13 @@ from placer_cli.draw.text_flow import (
     stack_yielded_drawings,
     wrap_pieces,
 )
-from placer_cli.draw.texts import count_text, ids_text, memory_text, quantity_text
+from placer_cli.draw.texts import ids_text, memory_text, quantity_text
 from placer_cli.draw.threads import StyledMark
 from placer_models.capacity import DeviceQuantity
 from placer_models.cluster import Machine
 from placer_models.device import GPU, Device
-from placer_models.policy import CoreKind
+from placer_models.message_text import count_with_noun
+from placer_models.policy import HybridCoreKind
 from placer_models.topology import Cpu, Topology
 
 MOST_DISTANCES = 10
@@ -31,7 +32,7 @@ MOST_DISTANCES = 10
 
 
 @stack_yielded_drawings
-def draw_machine(machine: Machine, canvas: Canvas) -> Iterator[RenderableType]:
+def draw_machine_hardware(machine: Machine, canvas: WidthAndMarks) -> Iterator[RenderableType]:
     """Draw a machine: a headline, its packages, distances, links and sources."""
     marks = canvas.marks
     yield Text.assemble((machine.name, STRONG), f"  {machine.title}")
@@ -61,10 +62,10 @@ def machine_summary(machine: Machine, times: str) -> tuple[str, ...]:
     packages = len({cpu.package for cpu in topology.cpus})
     devices = Counter((d.type, d.model, d.memory_bytes, d.capacity) for d in machine.devices)
     return (
-        count_text(len(topology.cpus), "CPU"),
-        count_text(packages, "package"),
-        f"{count_text(len(cores_of_topology(topology)), 'core')} of {_threads(topology)}",
-        count_text(len(topology.numa_nodes), "NUMA node"),
+        count_with_noun(len(topology.cpus), "CPU"),
+        count_with_noun(packages, "package"),
+        f"{count_with_noun(len(cores_of_topology(topology)), 'core')} of {_threads(topology)}",
+        count_with_noun(len(topology.numa_nodes), "NUMA node"),
         memory_text(topology.memory_bytes),
         *(
             f"{number} {times} {_title(kind, model, size, capacity)}"
@@ -91,13 +92,13 @@ def _threads(topology: Topology) -> str:
     return "1 thread" if number == "1" else f"{number} threads"
 
 
-def _paint(canvas: Canvas) -> MachinePaint:
+def _paint(canvas: WidthAndMarks) -> MachineDrawingStyle:
     marks = canvas.marks
 
     def cpu(cpu: Cpu) -> StyledMark:
         if not cpu.online:
             return StyledMark(marks.offline, BAD)
-        efficient = cpu.kind is CoreKind.EFFICIENCY
+        efficient = cpu.kind is HybridCoreKind.EFFICIENCY
         return StyledMark(marks.efficiency if efficient else marks.thread, ACCENT)
 
     def device(device: Device) -> Text:
@@ -108,21 +109,23 @@ def _paint(canvas: Canvas) -> MachinePaint:
     def holders(device: Device) -> list[StyledMark]:
         return [] if device.healthy else [StyledMark(marks.broken, BAD)]
 
-    return MachinePaint(cpu, 1, lambda node, columns: None, device, lambda node: None, holders)
+    return MachineDrawingStyle(
+        cpu, 1, lambda node, columns: None, device, lambda node: None, holders
+    )
 
 
-def _marks_line(machine: Machine, canvas: Canvas) -> Text:
+def _marks_line(machine: Machine, canvas: WidthAndMarks) -> Text:
     """Explain the marks that the picture has."""
     marks = canvas.marks
     cpus = machine.topology.cpus
     pieces = [Text.assemble((marks.thread, ACCENT), (" thread; a column is a core", QUIET))]
-    if any(cpu.kind is CoreKind.EFFICIENCY for cpu in cpus):
+    if any(cpu.kind is HybridCoreKind.EFFICIENCY for cpu in cpus):
         pieces.append(Text.assemble((marks.efficiency, ACCENT), (" of an efficiency core", QUIET)))
     if not all(cpu.online for cpu in cpus):
         pieces.append(Text.assemble((marks.offline, BAD), (" offline", QUIET)))
     if not all(device.healthy for device in machine.devices):
         pieces.append(Text.assemble((marks.broken, BAD), (" unhealthy device", QUIET)))
-    if any(len(block.groups) > 1 for block in drawn_blocks_of_machine(machine)):
+    if any(len(block.groups) > 1 for block in drawn_numa_nodes_of_machine(machine)):
         pieces.append(Text("gap: another last-level cache or kind of core", QUIET))
     return wrap_pieces(pieces, canvas.width)
 

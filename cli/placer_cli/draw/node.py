@@ -8,13 +8,13 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from placer_cli.draw.bars import draw_bar
-from placer_cli.draw.canvas import Canvas
-from placer_cli.draw.legend import MarkedPod, assign_pod_marks, draw_legend
+from placer_cli.draw.canvas import WidthAndMarks
+from placer_cli.draw.legend import PodWithLegendMark, assign_pod_marks, draw_legend
 from placer_cli.draw.links import draw_links
-from placer_cli.draw.packages import MachinePaint, device_lines, draw_packages
+from placer_cli.draw.packages import MachineDrawingStyle, device_lines, draw_packages
 from placer_cli.draw.palette import BAD, FRAME, QUIET, STRONG
-from placer_cli.draw.plain import draw_amounts
-from placer_cli.draw.residents import DrawnPod, extended_taken, pod_count_and_limit
+from placer_cli.draw.plain import draw_node_resource_bars
+from placer_cli.draw.residents import DrawnPod, extended_amount_asked_by_pods, pod_count_and_limit
 from placer_cli.draw.shares import (
     IN_MIG_MODE,
     broken_device_legend,
@@ -24,9 +24,7 @@ from placer_cli.draw.shares import (
 from placer_cli.draw.text_flow import drawing_with_title, stack_yielded_drawings, wrap_pieces
 from placer_cli.draw.texts import (
     amount_text,
-    amounts_to_show,
-    count_text,
-    cpu_count_text,
+    amounts_without_cpu_sum,
     memory_text,
     policy_defaults_in_words,
 )
@@ -35,8 +33,10 @@ from placer_models.cluster import Node
 from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare
 from placer_models.effective import defaults_on
-from placer_models.kubernetes.insides import is_node_topology_known, knows_devices
+from placer_models.kubernetes.insides import are_node_devices_known, is_node_topology_known
+from placer_models.message_text import count_with_noun
 from placer_models.policy import AlignmentPolicy, AlignmentScope, NodeBindPolicy, QosClass
+from placer_models.quantity import cpu_count_with_noun
 from placer_models.topology import Cpu, NumaNode
 
 MEMORY_COLUMNS = 24
@@ -47,7 +47,7 @@ MEMORY_COLUMNS = 24
 def draw_node(
     node: Node,
     residents: Sequence[DrawnPod],
-    canvas: Canvas,
+    canvas: WidthAndMarks,
     labels: Container[str] | None = None,
 ) -> Iterator[RenderableType]:
     """Draw the inside of a node, its owners' legend, and its links.
@@ -63,12 +63,12 @@ def draw_node(
     if not is_node_topology_known(node):
         tenants = assign_pod_marks([resident for resident in residents if resident.is_pod])
         claims = _Claims.of(node, tenants)
-        if knows_devices(node):
+        if are_node_devices_known(node):
             yield from device_lines(
                 node.machine.devices, _paint(node, claims, canvas), canvas.width
             )
         pods = [(one.cell, one.resident) for one in tenants]
-        yield draw_amounts(node, residents, pods, canvas)
+        yield draw_node_resource_bars(node, residents, pods, canvas)
         yield from _links(node, claims, canvas)
         return
     tenants = assign_pod_marks(residents)
@@ -84,10 +84,10 @@ def draw_node(
     yield from _links(node, claims, canvas)
 
 
-def _links(node: Node, claims: "_Claims", canvas: Canvas) -> Iterator[RenderableType]:
+def _links(node: Node, claims: "_Claims", canvas: WidthAndMarks) -> Iterator[RenderableType]:
     gpus = [device for device in node.machine.devices if device.type == GPU]
     broken = frozenset(gpu.minor for gpu in gpus if not node.is_healthy(gpu))
-    if len(gpus) > 1 and knows_devices(node):
+    if len(gpus) > 1 and are_node_devices_known(node):
         yield ""
         yield drawing_with_title("GPU links", draw_links(node.machine, canvas, claims.gpu, broken))
 
@@ -101,13 +101,13 @@ class _Claims:
 
     """
 
-    cpus: Mapping[int, list[MarkedPod]]
-    memory_bytes: Mapping[int, list[tuple[int, MarkedPod]]]
-    devices: Mapping[tuple[str, int], list[MarkedPod]]
+    cpus: Mapping[int, list[PodWithLegendMark]]
+    memory_bytes: Mapping[int, list[tuple[int, PodWithLegendMark]]]
+    devices: Mapping[tuple[str, int], list[PodWithLegendMark]]
     shared: frozenset[tuple[str, int]]
 
     @classmethod
-    def of(cls, node: Node, tenants: Sequence[MarkedPod]) -> "_Claims":
+    def of(cls, node: Node, tenants: Sequence[PodWithLegendMark]) -> "_Claims":
         cpus, memory, devices = defaultdict(list), defaultdict(list), defaultdict(list)
         for tenant in tenants:
             for cpu in tenant.cpuset:
@@ -136,7 +136,7 @@ class _Claims:
         return holders[0].cell if holders else None
 
 
-def _headline(node: Node, canvas: Canvas, labels: Container[str] | None) -> Text:
+def _headline(node: Node, canvas: WidthAndMarks, labels: Container[str] | None) -> Text:
     facts = [f"{key}={value}" for key, value in node.labels if labels is None or key in labels]
     if node.alignment not in (None, AlignmentPolicy.NONE):
         each = " for each container" if node.scope is AlignmentScope.CONTAINER else ""
@@ -163,7 +163,7 @@ def _headline(node: Node, canvas: Canvas, labels: Container[str] | None) -> Text
     return wrap_pieces(pieces, canvas.width, f" {canvas.marks.dot} ")
 
 
-def _paint(node: Node, claims: _Claims, canvas: Canvas) -> MachinePaint:
+def _paint(node: Node, claims: _Claims, canvas: WidthAndMarks) -> MachineDrawingStyle:
     marks = canvas.marks
     cells = [tenant.cell for holders in claims.cpus.values() for tenant in holders]
     free, twice = StyledMark(marks.free, QUIET), StyledMark(marks.broken, BAD)
@@ -208,10 +208,10 @@ def _paint(node: Node, claims: _Claims, canvas: Canvas) -> MachinePaint:
         return Text.assemble((f"{device.minor}:", QUIET), *pieces)
 
     widest = max((len(cell.mark) for cell in cells), default=1)
-    return MachinePaint(cpu, widest, amount, device, held, holders)
+    return MachineDrawingStyle(cpu, widest, amount, device, held, holders)
 
 
-def _marks_line(node: Node, claims: _Claims, canvas: Canvas) -> Text:
+def _marks_line(node: Node, claims: _Claims, canvas: WidthAndMarks) -> Text:
     marks = canvas.marks
     pieces = [Text(f"{marks.free} free", QUIET), Text("a column is a core", QUIET)]
     if node.reserved_cpus:
@@ -227,7 +227,9 @@ def _marks_line(node: Node, claims: _Claims, canvas: Canvas) -> Text:
     return wrap_pieces(pieces, canvas.width)
 
 
-def _parts_line(node: Node, claims: _Claims, residents: Sequence[DrawnPod], canvas: Canvas) -> Text:
+def _parts_line(
+    node: Node, claims: _Claims, residents: Sequence[DrawnPod], canvas: WidthAndMarks
+) -> Text:
     """Say what is left of the devices that pods share."""
     shares: dict[tuple[str, int], list[DeviceShare]] = defaultdict(list)
     for resident in residents:
@@ -244,15 +246,17 @@ def _parts_line(node: Node, claims: _Claims, residents: Sequence[DrawnPod], canv
     return wrap_pieces((Text(word, QUIET) for word in words), canvas.width, f" {canvas.marks.dot} ")
 
 
-def _free_line(node: Node, claims: _Claims, residents: Sequence[DrawnPod], canvas: Canvas) -> Text:
+def _free_line(
+    node: Node, claims: _Claims, residents: Sequence[DrawnPod], canvas: WidthAndMarks
+) -> Text:
     """Say what is left, and what the pools of pods without CPUs of their own carry."""
     topology = node.machine.topology
     allocatable = topology.online - node.reserved_cpus
     unowned = allocatable - claims.cpus.keys()
     whole = sum(core <= unowned for core in topology.cores.values())
     words = [
-        f"free: {len(unowned)} of {count_text(len(allocatable), 'CPU')}",
-        count_text(whole, "whole core"),
+        f"free: {len(unowned)} of {count_with_noun(len(allocatable), 'CPU')}",
+        count_with_noun(whole, "whole core"),
     ]
     types = Counter(device.type for device in node.machine.devices)
     free_devices = Counter(
@@ -265,13 +269,13 @@ def _free_line(node: Node, claims: _Claims, residents: Sequence[DrawnPod], canva
         for kind, total in types.items()
     ]
     words += [
-        f"{amount_text(name, has - extended_taken(residents, name))} "
+        f"{amount_text(name, has - extended_amount_asked_by_pods(residents, name))} "
         f"of {amount_text(name, has)} {name}"
-        for name, has in amounts_to_show(node.extended)
+        for name, has in amounts_without_cpu_sum(node.extended)
     ]
     pods, most = pod_count_and_limit(node, residents)
     if most is not None:
-        words.append(f"{max(0, most - pods):,} of {count_text(most, 'pod')}")
+        words.append(f"{max(0, most - pods):,} of {count_with_noun(most, 'pod')}")
     taken = sum(amount for parts in claims.memory_bytes.values() for amount, _ in parts)
     # What is set aside as hugepages is no memory that pods can ask for.
     words.append(memory_text(max(0, sum(node.memory_bytes_in().values()) - taken)))
@@ -279,9 +283,8 @@ def _free_line(node: Node, claims: _Claims, residents: Sequence[DrawnPod], canva
         members = [r for r in residents if r.pod.spec.qos is qos and r.is_pod]
         if members:
             asked = sum(r.pod.spec.requests.cpu_milli for r in members)
-            words.append(
-                f"{pool}: {count_text(len(members), 'pod')} asking for {cpu_count_text(asked)}"
-            )
+            shown = count_with_noun(len(members), "pod")
+            words.append(f"{pool}: {shown} asking for {cpu_count_with_noun(asked)}")
     if kept := sum(r.pod.spec.requests.cpu_milli for r in residents if not r.is_pod):
-        words.append(f"{cpu_count_text(kept)} kept for the system")
+        words.append(f"{cpu_count_with_noun(kept)} kept for the system")
     return wrap_pieces((Text(word, QUIET) for word in words), canvas.width, f" {canvas.marks.dot} ")

@@ -12,14 +12,14 @@ from rich.text import Text
 
 from placer_cli.draw.blocks import (
     DrawnNumaNode,
-    blocks_by_package,
     devices_without_numa_node,
-    drawn_blocks_of_machine,
+    drawn_numa_nodes_by_package,
+    drawn_numa_nodes_of_machine,
 )
-from placer_cli.draw.canvas import Canvas
+from placer_cli.draw.canvas import WidthAndMarks
 from placer_cli.draw.palette import FRAME, QUIET, STRONG
 from placer_cli.draw.texts import ids_text, joined_by_spaced_dots, memory_text
-from placer_cli.draw.threads import CellOf, StyledMark, one_line_width, thread_rows
+from placer_cli.draw.threads import CellOf, StyledMark, thread_rows, width_of_core_groups
 from placer_models.cluster import Machine
 from placer_models.device import GPU, Device
 from placer_models.topology import NumaNode
@@ -29,7 +29,7 @@ FRAME_COLUMNS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class MachinePaint:
+class MachineDrawingStyle:
     """How the parts of a machine look.
 
     Attributes:
@@ -54,14 +54,14 @@ class DrawnPackages:
     """The packages of a machine: in a terminal boxes of lines, in a picture rectangles."""
 
     machine: Machine
-    paint: MachinePaint
-    canvas: Canvas
+    paint: MachineDrawingStyle
+    canvas: WidthAndMarks
 
     def __rich_console__(
         self, console: Console, options: ConsoleOptions
     ) -> Iterator[RenderableType]:
         """Yield the packages as text."""
-        packages = blocks_by_package(self.machine)
+        packages = drawn_numa_nodes_by_package(self.machine)
         paint, canvas = self.paint, self.canvas
         natural = max((_natural(members, paint) for members in packages.values()), default=0)
         per_row = boxes_per_row(len(packages), natural + FRAME_COLUMNS, canvas.width)
@@ -85,9 +85,11 @@ class DrawnPackages:
         yield _grid(boxes, per_row)
 
 
-def draw_packages(machine: Machine, paint: MachinePaint, canvas: Canvas) -> RenderableType:
+def draw_packages(
+    machine: Machine, paint: MachineDrawingStyle, canvas: WidthAndMarks
+) -> RenderableType:
     """Draw every package of a machine, and what belongs to none."""
-    apart = [block for block in drawn_blocks_of_machine(machine) if block.package is None]
+    apart = [block for block in drawn_numa_nodes_of_machine(machine) if block.package is None]
     return Group(
         DrawnPackages(machine, paint, canvas),
         *_without_cpus(apart, paint),
@@ -100,7 +102,7 @@ def device_type_title(kind: str) -> str:
     return kind.upper() if kind == GPU else kind
 
 
-def device_lines(devices: Sequence[Device], paint: MachinePaint, width: int) -> list[Text]:
+def device_lines(devices: Sequence[Device], paint: MachineDrawingStyle, width: int) -> list[Text]:
     """Draw devices, a line or more for each type, cut at the width."""
     lines: list[Text] = []
     for kind, members in groupby(devices, lambda device: device.type):
@@ -115,9 +117,9 @@ def device_lines(devices: Sequence[Device], paint: MachinePaint, width: int) -> 
     return lines
 
 
-def _natural(blocks: Sequence[DrawnNumaNode], paint: MachinePaint) -> int:
+def _natural(blocks: Sequence[DrawnNumaNode], paint: MachineDrawingStyle) -> int:
     """Return the width that the widest NUMA node's box would like."""
-    lines = (one_line_width(block.groups, paint.cell_columns) for block in blocks)
+    lines = (width_of_core_groups(block.groups, paint.cell_columns) for block in blocks)
     return max(lines) + FRAME_COLUMNS
 
 
@@ -139,7 +141,7 @@ _Row = list[tuple[DrawnNumaNode, list[Text]]]
 """NUMA nodes side by side, with the lines inside their boxes."""
 
 
-def _rows(blocks: Sequence[DrawnNumaNode], paint: MachinePaint, width: int) -> list[_Row]:
+def _rows(blocks: Sequence[DrawnNumaNode], paint: MachineDrawingStyle, width: int) -> list[_Row]:
     per_row = boxes_per_row(len(blocks), _natural(blocks, paint), width)
     inside = (width - (per_row - 1)) // per_row - FRAME_COLUMNS
     drawn = [(block, _lines(block, paint, inside)) for block in blocks]
@@ -150,7 +152,7 @@ def _height(row: _Row | None) -> int:
     return max(len(lines) for _, lines in row) if row else 0
 
 
-def _numa_row(row: _Row, height: int, canvas: Canvas) -> RenderableType:
+def _numa_row(row: _Row, height: int, canvas: WidthAndMarks) -> RenderableType:
     boxes = [
         Panel(
             Text("\n").join(lines),
@@ -173,12 +175,12 @@ def _grid(boxes: Sequence[RenderableType], per_row: int) -> Table:
     return grid
 
 
-def _title(block: DrawnNumaNode, canvas: Canvas) -> Text:
+def _title(block: DrawnNumaNode, canvas: WidthAndMarks) -> Text:
     name, facts = title_of_numa_block(block, canvas)
     return Text.assemble((name, STRONG), (f" {facts}" if facts else "", QUIET))
 
 
-def title_of_numa_block(block: DrawnNumaNode, canvas: Canvas) -> tuple[str, str]:
+def title_of_numa_block(block: DrawnNumaNode, canvas: WidthAndMarks) -> tuple[str, str]:
     """Return the name of a NUMA node, and what memory it has."""
     node = block.numa_node
     if node is None:
@@ -189,7 +191,7 @@ def title_of_numa_block(block: DrawnNumaNode, canvas: Canvas) -> tuple[str, str]
     )
 
 
-def _lines(block: DrawnNumaNode, paint: MachinePaint, width: int) -> list[Text]:
+def _lines(block: DrawnNumaNode, paint: MachineDrawingStyle, width: int) -> list[Text]:
     lines = thread_rows(block.groups, paint.cpu, paint.cell_columns, width)
     if block.numa_node is not None:
         line = paint.memory(block.numa_node, width)
@@ -197,7 +199,9 @@ def _lines(block: DrawnNumaNode, paint: MachinePaint, width: int) -> list[Text]:
     return lines + device_lines(block.devices, paint, width)
 
 
-def _without_cpus(blocks: Sequence[DrawnNumaNode], paint: MachinePaint) -> Iterator[RenderableType]:
+def _without_cpus(
+    blocks: Sequence[DrawnNumaNode], paint: MachineDrawingStyle
+) -> Iterator[RenderableType]:
     """Draw NUMA nodes without CPUs; equal empty ones share a line."""
     plain = [b for b in blocks if b.numa_node and not b.numa_node.memory_bytes and not b.devices]
     for block in blocks:
@@ -214,11 +218,11 @@ def _without_cpus(blocks: Sequence[DrawnNumaNode], paint: MachinePaint) -> Itera
         yield Text.assemble((f"NUMA {ids}", STRONG), (" no CPUs and no memory for pods", QUIET))
 
 
-def _chips(devices: Sequence[Device], paint: MachinePaint) -> list[Text]:
+def _chips(devices: Sequence[Device], paint: MachineDrawingStyle) -> list[Text]:
     return device_lines(devices, paint, 10_000)
 
 
-def _homeless(machine: Machine, paint: MachinePaint) -> Iterator[RenderableType]:
+def _homeless(machine: Machine, paint: MachineDrawingStyle) -> Iterator[RenderableType]:
     devices = devices_without_numa_node(machine)
     if devices:
         chips = Text("  ").join(_chips(devices, paint))

@@ -36,7 +36,7 @@ _RAMP = (35, 37, 136, 166, 133, 67)
 """Fast to slow."""
 
 
-def link_styles(values: Sequence[int]) -> dict[int, Style]:
+def link_styles_by_bandwidth(values: Sequence[int]) -> dict[int, Style]:
     """Return a style for each bandwidth: the fastest first on the ramp, 0 quiet."""
     ranked = sorted({v for v in values if v > 0}, reverse=True)
     last = len(_RAMP) - 1

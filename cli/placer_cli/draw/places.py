@@ -9,21 +9,22 @@ from rich.text import Text
 
 from placer.search.reasons.sentences import reason_sentences
 from placer.search.reasons.text import FEW_KINDS
-from placer_cli.draw.canvas import Canvas
-from placer_cli.draw.legend import PLACE_WRAPS, container_legend_rows, held_texts
+from placer_cli.draw.canvas import WidthAndMarks
+from placer_cli.draw.legend import PLACE_WRAPS, container_legend_rows, held_resource_texts
 from placer_cli.draw.palette import QUIET, STRONG
 from placer_cli.draw.plain import (
     PLAIN_HEAD,
+    are_qos_classes_worth_showing,
     pod_request_texts,
-    shows_pod_classes,
     zone_label_of_node,
 )
 from placer_cli.draw.residents import DrawnPod
-from placer_cli.draw.tables import TableCell, table
-from placer_cli.draw.texts import count_text, fold_names
-from placer_cli.draw.waiting import asked_text
+from placer_cli.draw.tables import TableCell, table_without_empty_columns
+from placer_cli.draw.texts import names_as_host_lists
+from placer_cli.draw.waiting import pod_request_summary_text
 from placer_models.cluster import Instance, Node
-from placer_models.kubernetes.insides import is_node_topology_known, knows_devices
+from placer_models.kubernetes.insides import are_node_devices_known, is_node_topology_known
+from placer_models.message_text import count_with_noun
 from placer_models.network import NODE_LEVEL
 from placer_models.placement import Move, Unplaced, pod_or_gang_title
 from placer_models.pod import Gang, Pod, pods_of_gangs, without_replica_number
@@ -43,18 +44,19 @@ class _View:
     """
 
     nodes: Mapping[str, Node]
-    canvas: Canvas
+    canvas: WidthAndMarks
     ids: bool
     classes: bool
 
     @classmethod
-    def of(cls, instance: Instance, names: Iterable[str], canvas: Canvas) -> "_View":
+    def of(cls, instance: Instance, names: Iterable[str], canvas: WidthAndMarks) -> "_View":
         """Return the view of places on the nodes of these names."""
         nodes = {node.name: node for node in instance.nodes}
         ids = any(
-            is_node_topology_known(nodes[name]) or knows_devices(nodes[name]) for name in names
+            is_node_topology_known(nodes[name]) or are_node_devices_known(nodes[name])
+            for name in names
         )
-        return cls(nodes, canvas, ids, shows_pod_classes(instance))
+        return cls(nodes, canvas, ids, are_qos_classes_worth_showing(instance))
 
     def class_of(self, pod: Pod) -> str:
         """Return the class of a pod, where classes say anything."""
@@ -66,8 +68,8 @@ class _View:
         return "" if is_node_topology_known(node) else zone_label_of_node(node)
 
 
-def draw_places(
-    instance: Instance, residents: Mapping[str, Sequence[DrawnPod]], canvas: Canvas
+def draw_newly_placed_pods(
+    instance: Instance, residents: Mapping[str, Sequence[DrawnPod]], canvas: WidthAndMarks
 ) -> RenderableType:
     """Return a table of the newly placed pods, in the order in which they waited."""
     order = {pod.key: i for i, pod in enumerate(pods_of_gangs(instance.gangs))}
@@ -85,7 +87,7 @@ def draw_places(
     return _folded(_fold(placed, _kind), view)
 
 
-def draw_moves(instance: Instance, moves: Sequence[Move], canvas: Canvas) -> RenderableType:
+def draw_moves(instance: Instance, moves: Sequence[Move], canvas: WidthAndMarks) -> RenderableType:
     """Return a table of the running pods that get another place: where from, and what there.
 
     Where one broke a rule that is mended by its move, that is named.
@@ -103,11 +105,13 @@ def draw_moves(instance: Instance, moves: Sequence[Move], canvas: Canvas) -> Ren
     where = _head(view)[4:]
     head = ("pod", "from", "to", "zone", *(("mends",) if mending else ()), *where)
     wraps = {**PLACE_WRAPS, "from": 12, "to": 12, "mends": 16}
-    return table(head, rows, canvas.width, wrap=wraps, spare=("QoS", "links", "zone"))
+    return table_without_empty_columns(
+        head, rows, canvas.width, wrap=wraps, spare=("QoS", "links", "zone")
+    )
 
 
 def draw_unplaced(
-    unplaced: Sequence[Unplaced], instance: Instance, canvas: Canvas, *, every: bool = False
+    unplaced: Sequence[Unplaced], instance: Instance, canvas: WidthAndMarks, *, every: bool = False
 ) -> RenderableType:
     """Return a table of the pods left out and why; equal reasons are said once.
 
@@ -128,11 +132,13 @@ def draw_unplaced(
 
     rows = []
     for (gang, reasons), same in groupby(unplaced, key=told):
-        names = fold_names([pod_or_gang_title(pod.namespace, pod.name) for pod in same])
+        names = names_as_host_lists([pod_or_gang_title(pod.namespace, pod.name) for pod in same])
         rows.append((names, gang or "", "\n".join(reasons)))
     head = ("pod", "gang", "why it has no place")
     wrap = {"pod": 16, "gang": 12, head[2]: 20}
-    return table(head, rows, canvas.width, wrap=wrap, spare=("gang",), sentences=head[2])
+    return table_without_empty_columns(
+        head, rows, canvas.width, wrap=wrap, spare=("gang",), sentences=head[2]
+    )
 
 
 def _one_by_one(
@@ -154,12 +160,16 @@ def _one_by_one(
         described = [(resident, *_where(resident, asked_levels, view)) for resident in members]
         # Pods of one pool often differ by nothing but their name.
         for (_, where, parts), alike in groupby(described, key=lambda d: (_kind(d[0]), *d[1:])):
-            names = fold_names([r.place.name if indent else r.pod.title for r, *_ in alike])
+            names = names_as_host_lists(
+                [r.place.name if indent else r.pod.title for r, *_ in alike]
+            )
             rows.append([indent + names, *where])
             rows += [[f"{indent}  {name}", *[""] * 4, *held] for name, *held in parts]
     numbers = () if view.ids else PLAIN_HEAD[:3]
     spare = ("QoS", "in", "links", "zone")
-    return table(head, rows, view.canvas.width, numbers=numbers, wrap=PLACE_WRAPS, spare=spare)
+    return table_without_empty_columns(
+        head, rows, view.canvas.width, numbers=numbers, wrap=PLACE_WRAPS, spare=spare
+    )
 
 
 def _head(view: _View) -> tuple[str, ...]:
@@ -184,12 +194,14 @@ def _where(
         view.class_of(resident.pod),
     )
     if is_node_topology_known(node):
-        held = held_texts(resident.place, node, view.canvas, own=resident.owns_cpus)
+        held = held_resource_texts(resident.place, node, view.canvas, own=resident.owns_cpus)
         return (*place, *held), container_legend_rows(resident, node, view.canvas)
     cpu, memory, gpus, other = pod_request_texts(resident, node)
     if view.ids:
         cpu = f"{cpu} {'CPU' if cpu == '1' else 'CPUs'}" if cpu else ""
-        gpus = count_text(int(gpus), "GPU") if gpus and not knows_devices(node) else gpus
+        gpus = (
+            count_with_noun(int(gpus), "GPU") if gpus and not are_node_devices_known(node) else gpus
+        )
     return (*place, cpu, memory, gpus, "", other), []
 
 
@@ -213,12 +225,14 @@ def _folded(groups: Sequence[Sequence[DrawnPod]], view: _View) -> RenderableType
         zones = filter(None, dict.fromkeys(map(view.zone_of, nodes)))
         words = (
             first.place.gang or "",
-            fold_names([resident.pod.title for resident in members]),
-            fold_names(nodes),
+            names_as_host_lists([resident.pod.title for resident in members]),
+            names_as_host_lists(nodes),
             ", ".join(zones),
             view.class_of(first.pod),
         )
-        rows.append((*words, Text(asked_text(first.pod.spec), QUIET)))
+        rows.append((*words, Text(pod_request_summary_text(first.pod.spec), QUIET)))
     head = ("gang", "pod", "node", "zone", "QoS", "each asks for")
     wrap = {"gang": 12, "pod": 16, "node": 16, "each asks for": 16}
-    return table(head, rows, view.canvas.width, wrap=wrap, spare=("QoS", "zone"))
+    return table_without_empty_columns(
+        head, rows, view.canvas.width, wrap=wrap, spare=("QoS", "zone")
+    )

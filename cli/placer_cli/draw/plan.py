@@ -8,22 +8,22 @@ from rich.text import Text
 from placer.node.operations import CgroupOperation, CgroupOperationKind
 from placer.node.plan import CgroupPlan
 from placer.node.render.systemd import systemd_property_for
-from placer_cli.draw.canvas import Canvas
+from placer_cli.draw.canvas import WidthAndMarks
 from placer_cli.draw.palette import BAD, GOOD, STRONG
-from placer_cli.draw.tables import TableCell, table
-from placer_cli.draw.texts import count_text
+from placer_cli.draw.tables import TableCell, table_without_empty_columns
 from placer_models.files.part import Json
+from placer_models.message_text import count_with_noun
 from placer_models.node_placement import NodePlacement
 
 
 def draw_cgroup_plan(
-    document: NodePlacement, plan: CgroupPlan, done: str, canvas: Canvas
+    document: NodePlacement, plan: CgroupPlan, done: str, canvas: WidthAndMarks
 ) -> RenderableType:
     """Draw a plan; ``done`` says what became of it."""
     changes = len(plan.operations) + len(plan.finish)
     head = f"Node {document.node.name}, generation {document.generation}: "
     if changes:
-        head += f"{count_text(changes, 'change')} {done}."
+        head += f"{count_with_noun(changes, 'change')} {done}."
     else:
         head += "nothing is written." if plan.observed else "all is as it should be."
     parts: list[RenderableType] = [Text(head, BAD if plan.observed else GOOD)]
@@ -41,11 +41,14 @@ def draw_cgroup_plan(
     if inner:
         more = f" and {len(inner) - 2} more" if len(inner) > 2 else ""
         names = ", ".join(f"/{cgroup}" for cgroup in inner[:2])
-        above = f"{count_text(len(inner), 'cgroup')} above them made ready"
+        above = f"{count_with_noun(len(inner), 'cgroup')} above them made ready"
         parts += ["", Text(f"{above}: {names}{more}")]
     if rows:
         heads = ("cgroup", "file", "from", "to", "why")
-        parts += ["", table(heads, rows, canvas.width, wrap={"cgroup": 16, "why": 16})]
+        parts += [
+            "",
+            table_without_empty_columns(heads, rows, canvas.width, wrap={"cgroup": 16, "why": 16}),
+        ]
     if any(one.unit for one in plan.operations):
         words = "systemd owns the cgroups of units; it is asked to set these properties of theirs."
         parts += ["", Text(words)]
@@ -60,7 +63,7 @@ def draw_cgroup_plan(
     return Group(*parts)
 
 
-def cgroup_plan_to_json(
+def cgroup_plan_to_dict(
     document: NodePlacement, plan: CgroupPlan, *, applied: bool, recovered: str
 ) -> Json:
     """Return the same for programs."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from placer_models.affinity import SYSTEM_NAMESPACE
 from placer_models.cluster import Instance, Node
-from placer_models.moves import moves_of
+from placer_models.moves import moves_in_answer
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import Pod, without_replica_number
 
@@ -52,12 +52,12 @@ def pod_count_and_limit(node: Node, residents: Sequence[DrawnPod]) -> tuple[int,
     return pods, None if most is None else max(0, most - (len(residents) - pods))
 
 
-def extended_taken(residents: Iterable[DrawnPod], name: str) -> int:
+def extended_amount_asked_by_pods(residents: Iterable[DrawnPod], name: str) -> int:
     """Return how much of an extended resource the pods ask for together."""
     return sum(resident.pod.spec.requests.amount_of(name) for resident in residents)
 
 
-class UnknownNameError(ValueError):
+class UnknownPodOrNodeToDrawError(ValueError):
     """A placement speaks of a pod or a node that the instance does not have."""
 
 
@@ -69,13 +69,13 @@ def drawn_pods_by_node(
     A running pod that the placement moves is where it goes to.
 
     Raises:
-        UnknownNameError: The placement is of another instance.
+        UnknownPodOrNodeToDrawError: The placement is of another instance.
 
     """
     nodes = {node.name for node in instance.nodes}
     waiting = {pod.key: (pod, gang) for gang in instance.gangs for pod in gang.pods}
     found: dict[str, list[DrawnPod]] = defaultdict(list)
-    goes_to = {move.place.key: move.place for move in moves_of(instance, placement)}
+    goes_to = {move.place.key: move.place for move in moves_in_answer(instance, placement)}
     for running in instance.running:
         place = running.placement
         if running.pod.key in goes_to:
@@ -87,7 +87,7 @@ def drawn_pods_by_node(
         if place.key in goes_to:
             continue
         if place.key not in waiting:
-            raise UnknownNameError(
+            raise UnknownPodOrNodeToDrawError(
                 f"pod '{place.name}' of namespace '{place.namespace}' does not wait"
             )
         _known(place, nodes)
@@ -99,4 +99,6 @@ def drawn_pods_by_node(
 
 def _known(place: PodPlacement, nodes: Container[str]) -> None:
     if place.node not in nodes:
-        raise UnknownNameError(f"pod '{place.name}' is placed on '{place.node}', which is no node")
+        raise UnknownPodOrNodeToDrawError(
+            f"pod '{place.name}' is placed on '{place.node}', which is no node"
+        )

@@ -18,7 +18,7 @@ IN_MIG_MODE = "m"
 """Stands for a GPU in MIG mode."""
 
 
-def held_share_text(part: DeviceShare) -> str:
+def device_share_text(part: DeviceShare) -> str:
     """Write what is held of a device: ``25 %``, ``50 %, 30Gi``, ``space 5Gi, queues 8``."""
     words = [f"{part.percent} %"] if part.percent is not None else []
     if part.memory_bytes is not None:
@@ -62,7 +62,7 @@ def devices_text(place: PodPlacement | ContainerPlacement, kind: str) -> str:
 
 def _part(grant: DeviceGrant) -> str:
     """Write what is held of a device, with its virtual functions: ``1 %, vf 3``."""
-    words = [held_share_text(grant.share)] if grant.share else []
+    words = [device_share_text(grant.share)] if grant.share else []
     words += [f"vf {ids_text(grant.vfs)}"] if grant.vfs else []
     return ", ".join(words)
 

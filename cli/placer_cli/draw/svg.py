@@ -6,9 +6,9 @@ from html import escape
 
 from rich.console import Console, Group, RenderableType
 
-from placer_cli.draw.canvas import Canvas
+from placer_cli.draw.canvas import WidthAndMarks
 from placer_cli.draw.packages import DrawnPackages
-from placer_cli.draw.svg_packages import draw_packages_svg
+from placer_cli.draw.svg_packages import svg_elements_of_packages
 from placer_cli.draw.svg_shapes import COLUMN, INK, MARGIN, PAPER
 from placer_cli.draw.svg_text import svg_elements_of_text_drawing
 
@@ -38,7 +38,7 @@ def svg_text(
     return f'<text x="{x}" y="{y}" font-size="{size}"{fill}{look}{anchor}>{escape(text)}</text>'
 
 
-def drawing_to_svg(draw: Callable[[Canvas], RenderableType], title: str) -> str:
+def drawing_to_svg(draw: Callable[[WidthAndMarks], RenderableType], title: str) -> str:
     """Return a drawing as SVG: boxes, cells and bars as rectangles, words as text."""
     width = round(COLUMNS * COLUMN + 2 * MARGIN)
     y: float = MARGIN
@@ -51,9 +51,9 @@ def drawing_to_svg(draw: Callable[[Canvas], RenderableType], title: str) -> str:
         highlight=False,
         emoji=False,
     )
-    for part in _parts(draw(Canvas(COLUMNS))):
+    for part in _parts(draw(WidthAndMarks(COLUMNS))):
         if isinstance(part, DrawnPackages):
-            found, height = draw_packages_svg(part, y, width - 2 * MARGIN)
+            found, height = svg_elements_of_packages(part, y, width - 2 * MARGIN)
         else:
             found, height = svg_elements_of_text_drawing(part, console, y)
         elements += found

@@ -6,10 +6,10 @@ from itertools import chain
 
 from rich.style import Style
 
-from placer_cli.draw.blocks import CoreCpus, DrawnNumaNode, blocks_by_package
+from placer_cli.draw.blocks import CoreCpus, DrawnNumaNode, drawn_numa_nodes_by_package
 from placer_cli.draw.packages import (
     DrawnPackages,
-    MachinePaint,
+    MachineDrawingStyle,
     boxes_per_row,
     device_type_title,
     title_of_numa_block,
@@ -30,7 +30,12 @@ from placer_cli.draw.svg_shapes import (
     svg_rect,
 )
 from placer_cli.draw.texts import memory_text
-from placer_cli.draw.threads import LABEL_COLUMNS, StyledMark, cpu_id_row_labels, spread_over_lines
+from placer_cli.draw.threads import (
+    LABEL_COLUMNS,
+    StyledMark,
+    core_groups_spread_over_lines,
+    cpu_id_row_labels,
+)
 from placer_models.device import Device
 
 CELL = 14.0
@@ -68,9 +73,11 @@ class _Box:
         return f'<g transform="translate({x:g} {y:g})">{inside}</g>'
 
 
-def draw_packages_svg(packages: DrawnPackages, top: float, width: float) -> tuple[list[str], float]:
+def svg_elements_of_packages(
+    packages: DrawnPackages, top: float, width: float
+) -> tuple[list[str], float]:
     """Return the elements of a machine's packages below ``top``, and their height."""
-    by_package = blocks_by_package(packages.machine)
+    by_package = drawn_numa_nodes_by_package(packages.machine)
     paint = packages.paint
     natural = max((_natural(blocks, paint) for blocks in by_package.values()), default=0.0)
     per_row = boxes_per_row(len(by_package), natural + 2 * PAD, width, PAD)
@@ -99,7 +106,7 @@ def _in_rows(
     return elements, y - top
 
 
-def _natural(blocks: Sequence[DrawnNumaNode], paint: MachinePaint) -> float:
+def _natural(blocks: Sequence[DrawnNumaNode], paint: MachineDrawingStyle) -> float:
     """Return the width that the widest NUMA node would like."""
     label = LABEL_COLUMNS * COLUMN + PAD
     return max(_cells_wide(block.groups) + label for block in blocks) + 2 * PAD
@@ -112,7 +119,7 @@ def _cells_wide(line: Sequence[Sequence[CoreCpus]]) -> float:
 def _package(
     number: int,
     blocks: Sequence[DrawnNumaNode],
-    paint: MachinePaint,
+    paint: MachineDrawingStyle,
     packages: DrawnPackages,
     width: float,
 ) -> _Box:
@@ -126,7 +133,9 @@ def _package(
     return _Box([heading, *elements], width, height, PACKAGE_PAPER, 6)
 
 
-def _numa(block: DrawnNumaNode, paint: MachinePaint, packages: DrawnPackages, width: float) -> _Box:
+def _numa(
+    block: DrawnNumaNode, paint: MachineDrawingStyle, packages: DrawnPackages, width: float
+) -> _Box:
     name, facts = title_of_numa_block(block, packages.canvas)
     elements = [svg_fixed_width_text(PAD, HEADING - 7, name, STRONG)]
     x = PAD + (len(name) + 1) * COLUMN
@@ -145,13 +154,13 @@ def _numa(block: DrawnNumaNode, paint: MachinePaint, packages: DrawnPackages, wi
 
 
 def _threads(
-    block: DrawnNumaNode, paint: MachinePaint, width: float, y: float
+    block: DrawnNumaNode, paint: MachineDrawingStyle, width: float, y: float
 ) -> tuple[list[str], float]:
     """Return the cells of the cores, a column each, and where what comes next begins."""
     label = LABEL_COLUMNS * COLUMN + PAD
     room = max(1, int((width - 2 * PAD - label) // CELL))
     elements: list[str] = []
-    for line in spread_over_lines(block.groups, room, 1):
+    for line in core_groups_spread_over_lines(block.groups, room, 1):
         levels = cpu_id_row_labels(list(chain(*line)))
         for level, said in enumerate(levels):
             x = PAD
@@ -220,7 +229,7 @@ def _memory(
 
 
 def _devices(
-    devices: Sequence[Device], paint: MachinePaint, width: float, y: float
+    devices: Sequence[Device], paint: MachineDrawingStyle, width: float, y: float
 ) -> tuple[list[str], float]:
     """Return a chip for each device with the letters of its holders, a type a line."""
     elements: list[str] = []

@@ -24,7 +24,7 @@ TableCell = Text | str
 """What stands in a cell; a plain text has no style."""
 
 
-def table(
+def table_without_empty_columns(
     columns: Sequence[str],
     rows: Sequence[Sequence[TableCell]],
     width: int | None = None,
@@ -66,7 +66,7 @@ def table(
     return fitting[0].drawn(fitting[1], width)
 
 
-def cut_table(
+def table_of_first_rows(
     columns: Sequence[str],
     rows: Sequence[Sequence[TableCell]],
     width: int,
@@ -77,15 +77,15 @@ def cut_table(
     """Return a table of the first rows, and below it how many more there are.
 
     Args:
-        columns: As in `table`.
+        columns: As in `table_without_empty_columns`.
         rows: All rows.
-        width: As in `table`.
+        width: As in `table_without_empty_columns`.
         most: How many rows are drawn.
         more: Says of a number of rows what they are.
-        look: What else `table` is told.
+        look: What else `table_without_empty_columns` is told.
 
     """
-    drawn = table(columns, rows[:most], width, **look)
+    drawn = table_without_empty_columns(columns, rows[:most], width, **look)
     if len(rows) <= most:
         return drawn
     return Group(drawn, Text(f"and {more(len(rows) - most)}", QUIET))
@@ -219,7 +219,7 @@ class _Page:
         return Group(drawn, *(Text(f"{SHORT} is {domain}", QUIET) for domain in self.domains))
 
 
-def column_count(drawn: RenderableType) -> int:
+def drawn_table_column_count(drawn: RenderableType) -> int:
     """Return how many columns a drawn table has."""
     parts = drawn.renderables if isinstance(drawn, Group) else [drawn]
     return sum(len(part.columns) for part in parts if isinstance(part, Table))

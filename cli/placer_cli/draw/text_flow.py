@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from placer_cli.draw.breaking import WrappingText
-from placer_cli.draw.canvas import Canvas
+from placer_cli.draw.canvas import WidthAndMarks
 from placer_cli.draw.palette import STRONG
 
 P = ParamSpec("P")
@@ -48,10 +48,10 @@ def drawing_with_title(title: str, drawing: RenderableType) -> RenderableType:
 
 
 def drawings_side_by_side(
-    drawings: list[RenderableType], canvas: Canvas
+    drawings: list[RenderableType], canvas: WidthAndMarks
 ) -> Iterator[RenderableType]:
     """Yield drawings side by side if the canvas is wide enough, else in turn."""
-    widths = [natural_width(drawing) for drawing in drawings]
+    widths = [natural_drawing_width(drawing) for drawing in drawings]
     if len(drawings) > 1 and sum(widths) + 4 * (len(widths) - 1) <= canvas.width:
         grid = Table.grid(padding=(0, 4, 0, 0))
         grid.add_row(*drawings)
@@ -63,7 +63,7 @@ def drawings_side_by_side(
         yield drawing
 
 
-def natural_width(drawing: RenderableType) -> int:
+def natural_drawing_width(drawing: RenderableType) -> int:
     """Return how wide a drawing would like to be."""
     ruler = Console(width=MOST_COLUMNS)
     return Measurement.get(ruler, ruler.options, drawing).maximum

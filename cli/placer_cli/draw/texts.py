@@ -45,7 +45,7 @@ def amount_text(name: str, amount: int) -> str:
     return memory_text(amount) if name.endswith(_IN_BYTES) else f"{amount:,}"
 
 
-def amounts_to_show(amounts: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int]]:
+def amounts_without_cpu_sum(amounts: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int]]:
     """Yield plain amounts that people name, and not the sum that a dump's reader makes of CPUs."""
     return (amount for amount in amounts if amount[0] != REQUESTED_CPU)
 
@@ -62,24 +62,9 @@ def policy_defaults_in_words(defaults: Defaults) -> Iterator[str]:
         yield f"by default {', '.join(said)}"
 
 
-def cpu_milli_text(milli: int) -> str:
-    """Write thousandths of a CPU as CPUs: ``1.5``."""
-    return f"{milli / 1000:.3f}".rstrip("0").rstrip(".")
-
-
-def cpu_count_text(milli: int) -> str:
-    """Write thousandths of a CPU as CPUs, with the noun: ``1 CPU``, ``1.5 CPUs``."""
-    return f"{cpu_milli_text(milli)} {'CPU' if milli == 1000 else 'CPUs'}"
-
-
 def gb_per_s_text(centi: int) -> str:
     """Write 0.01 GB/s as GB/s, without the unit: ``15.75``."""
     return f"{centi / 100:,.2f}".rstrip("0").rstrip(".")
-
-
-def count_text(number: int, noun: str, plural: str = "") -> str:
-    """Write a number with its noun: ``1 pod``, ``1,024 pods``."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def ids_text(ids: Collection[int], columns: int = 18) -> str:
@@ -94,7 +79,7 @@ def ids_text(ids: Collection[int], columns: int = 18) -> str:
     return f"{len(ordered)} of {first}-{ordered[-1]}"
 
 
-def fold_names(names: Sequence[str]) -> str:
+def names_as_host_lists(names: Sequence[str]) -> str:
     """Write names as host lists, and how many each is: ``a-[00-15] (16), b-[0-3] (4)``."""
     series: dict[tuple[str, int | None], list[str]] = {}
     names = list(dict.fromkeys(names))

@@ -32,7 +32,7 @@ _NOTHING = StyledMark("", Style())
 CellOf = Callable[[Cpu], StyledMark]
 
 
-def one_line_width(groups: Groups, cell_columns: int) -> int:
+def width_of_core_groups(groups: Groups, cell_columns: int) -> int:
     """Return the width of the groups on one line, CPU ids included."""
     line = _columns(groups, cell_columns)
     return line + max(
@@ -47,9 +47,9 @@ def thread_rows(groups: Groups, cell_of: CellOf, cell_columns: int, width: int) 
     taken for threads of the cores above them.
     """
     room = max(cell_columns, width - 2 - LABEL_COLUMNS)
-    if one_line_width(groups, cell_columns) <= width:
+    if width_of_core_groups(groups, cell_columns) <= width:
         room = width
-    lines = spread_over_lines(groups, room, cell_columns)
+    lines = core_groups_spread_over_lines(groups, room, cell_columns)
     longest = max((_columns(line, cell_columns) for line in lines), default=0)
     rows: list[Text] = []
     for line in lines:
@@ -78,7 +78,7 @@ def _columns(line: Groups, cell_columns: int) -> int:
     return sum(len(group) for group in line) * cell_columns + max(0, len(line) - 1)
 
 
-def spread_over_lines(
+def core_groups_spread_over_lines(
     groups: Groups, room: int, cell_columns: int
 ) -> list[list[Sequence[CoreCpus]]]:
     """Spread groups evenly over the fewest lines; a group too long for one is cut."""

@@ -3,10 +3,11 @@
 from typing import assert_never
 
 from placer.search.options import Engine, SolveOptions
-from placer_cli.draw.texts import count_text, gb_per_s_text
+from placer_cli.draw.texts import gb_per_s_text
 from placer_cli.draw.waiting import left_out_count_text, waiting_pod_count
 from placer_models.cluster import Instance
 from placer_models.goals import Tier
+from placer_models.message_text import count_with_noun
 from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed, TierValue
 from placer_models.reasons import NotTried
 
@@ -14,7 +15,7 @@ from placer_models.reasons import NotTried
 def answer_summary(answer: Answer, instance: Instance, options: SolveOptions) -> str:
     """Say how many pods have a place, and how good that is proven to be."""
     total = waiting_pod_count(instance)
-    pods, bad = count_text(total, "pod"), left_out_count_text(instance)
+    pods, bad = count_with_noun(total, "pod"), left_out_count_text(instance)
     match answer:
         case Placed() if not total:
             return "Nothing waits for a place."
@@ -43,7 +44,7 @@ def answer_summary(answer: Answer, instance: Instance, options: SolveOptions) ->
 
 
 def _moved(pods: int) -> str:
-    return f", {count_text(pods, 'running pod')} moved" if pods else ""
+    return f", {count_with_noun(pods, 'running pod')} moved" if pods else ""
 
 
 def _placed(placed: int, pods: str, more: str, tiers: tuple[TierValue, ...]) -> str:

@@ -6,24 +6,24 @@ from itertools import groupby
 from rich.console import RenderableType
 
 from placer.search.reasons.sentences import reason_sentences
-from placer_cli.draw.plain import shows_pod_classes
-from placer_cli.draw.shares import held_share_text
-from placer_cli.draw.tables import table
+from placer_cli.draw.plain import are_qos_classes_worth_showing
+from placer_cli.draw.shares import device_share_text
+from placer_cli.draw.tables import table_without_empty_columns
 from placer_cli.draw.text_flow import drawing_with_title
 from placer_cli.draw.texts import (
     amount_text,
-    amounts_to_show,
-    cpu_count_text,
-    fold_names,
+    amounts_without_cpu_sum,
     memory_text,
+    names_as_host_lists,
 )
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance
-from placer_models.device_strategy import DeviceRequestFanOut
-from placer_models.network import LevelRule, LevelRuleKind
+from placer_models.device_strategy import DeviceCountStrategy
+from placer_models.network import GangNetworkLevelRule, GangNetworkLevelRuleKind
 from placer_models.placement import pod_or_gang_title
 from placer_models.pod import DeviceRequest, Gang, Pod, PodSpec, without_replica_number
 from placer_models.policy import AlignmentPolicy, BindPolicy
+from placer_models.quantity import cpu_count_with_noun
 from placer_models.reasons import Illegal, NotTried
 from placer_models.relations import domain_limits_asked_by
 
@@ -38,10 +38,10 @@ def waiting_pods_table(
     if not members:
         return None
     rows = [
-        _row(list(series), shows_pod_classes(instance))
+        _row(list(series), are_qos_classes_worth_showing(instance))
         for _, series in groupby(members, key=_series)
     ]
-    drawn = table(
+    drawn = table_without_empty_columns(
         ("name", "gang", "priority", "QoS", "each asks for", "rules"),
         rows,
         width,
@@ -52,7 +52,7 @@ def waiting_pods_table(
     return drawing_with_title("Without a place" if placed else "Waiting", drawn)
 
 
-def left_out_pods_table(instance: Instance, width: int) -> RenderableType | None:
+def pods_left_out_before_solve_table(instance: Instance, width: int) -> RenderableType | None:
     """Return a table of the pods that wait and that nobody is asked about; None if there is none.
 
     They are illegal, or nothing is known of what they need: each row says why.
@@ -61,11 +61,13 @@ def left_out_pods_table(instance: Instance, width: int) -> RenderableType | None
         return None
     rows = []
     for (gang, why), alike in groupby(instance.left_out, key=lambda one: (one.gang, one.why)):
-        names = fold_names([pod_or_gang_title(one.namespace, one.name) for one in alike])
+        names = names_as_host_lists([pod_or_gang_title(one.namespace, one.name) for one in alike])
         rows.append((names, gang or "", "\n".join(reason_sentences(why, PodSpec(())))))
     head = ("name", "gang", "why not")
     wrap = {"name": 16, "gang": 12, head[2]: 20}
-    drawn = table(head, rows, width, wrap=wrap, spare=("gang",), sentences=head[2])
+    drawn = table_without_empty_columns(
+        head, rows, width, wrap=wrap, spare=("gang",), sentences=head[2]
+    )
     return drawing_with_title("Waiting, but not asked about", drawn)
 
 
@@ -82,17 +84,18 @@ def left_out_count_text(instance: Instance) -> str:
     return (f", {bad:,} illegal" if bad else "") + (f", {unasked:,} not asked" if unasked else "")
 
 
-def asked_text(spec: PodSpec) -> str:
+def pod_request_summary_text(spec: PodSpec) -> str:
     """Say what one pod asks for: ``16 CPUs, 64Gi, 2 gpu``."""
     need = spec.requests
-    parts = [cpu_count_text(need.cpu_milli)] if need.cpu_milli else []
+    parts = [cpu_count_with_noun(need.cpu_milli)] if need.cpu_milli else []
     parts += [memory_text(need.memory_bytes)] if need.memory_bytes else []
     parts += [f"{pages.count}x{memory_text(pages.page_bytes)} pages" for pages in need.hugepages]
     each = (", ".join(_devices(one)) or "no devices" for one in spec.each)
     several = tuple(dict.fromkeys(each))
     parts += _devices(spec.each[0]) if len(several) < 2 else [" or ".join(several)]
     parts += [
-        f"{amount_text(name, amount)} {name}" for name, amount in amounts_to_show(need.extended)
+        f"{amount_text(name, amount)} {name}"
+        for name, amount in amounts_without_cpu_sum(need.extended)
     ]
     return ", ".join(parts) or "nothing"
 
@@ -100,7 +103,7 @@ def asked_text(spec: PodSpec) -> str:
 def _devices(spec: PodSpec) -> list[str]:
     """Say for which devices a pod asks."""
     return [
-        _count(spec, device) + (f" ({held_share_text(device.share)})" if device.share else "")
+        _count(spec, device) + (f" ({device_share_text(device.share)})" if device.share else "")
         for device in spec.requests.devices
     ]
 
@@ -108,9 +111,9 @@ def _devices(spec: PodSpec) -> list[str]:
 def _count(spec: PodSpec, device: DeviceRequest) -> str:
     """Say of how many devices of a type: a number, or what its strategy says."""
     match dict(spec.strategies).get(device.type):
-        case DeviceRequestFanOut.APPLY_FOR_ALL:
+        case DeviceCountStrategy.APPLY_FOR_ALL:
             return f"all {device.type}"
-        case DeviceRequestFanOut.APPLY_FOR_EACH_GROUP:
+        case DeviceCountStrategy.APPLY_FOR_EACH_GROUP:
             return f"{device.type} for each {spec.joint.types[0] if spec.joint else ''} group"
         case None:
             return f"{device.count} {device.type}"
@@ -131,11 +134,11 @@ def _series(member: Member) -> tuple[object, ...]:
 def _row(members: list[Member], classes: bool) -> tuple[str, ...]:
     gang, pod = members[0]
     return (
-        fold_names([pod.title for _, pod in members]),
+        names_as_host_lists([pod.title for _, pod in members]),
         "" if gang.lone else f"{gang.name}, at least {gang.minimum}",
         str(gang.priority) if gang.priority else "",
         pod.spec.qos.value if classes else "",
-        asked_text(pod.spec),
+        pod_request_summary_text(pod.spec),
         _rules(gang, pod.spec),
     )
 
@@ -170,13 +173,13 @@ def _near(term: AffinityTerm) -> str:
     return f"{would}{'apart from' if term.apart else 'with'} {term.said} {where}"
 
 
-def _asks(rule: LevelRule) -> str:
+def _asks(rule: GangNetworkLevelRule) -> str:
     """Say what a gang asks of a level of the network."""
     would = "" if rule.required else "if possible "
     match rule.grouping:
-        case LevelRuleKind.GATHER:
+        case GangNetworkLevelRuleKind.GATHER:
             return f"{would}in one {rule.level}"
-        case LevelRuleKind.SPREAD:
+        case GangNetworkLevelRuleKind.SPREAD:
             return f"{would}at most {rule.count} in a {rule.level}"
-        case LevelRuleKind.MULTIPLES:
+        case GangNetworkLevelRuleKind.MULTIPLES:
             return f"multiples of {rule.count} in a {rule.level}"

@@ -5,21 +5,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from placer.explain.explain import funnel_of
+from placer.explain.explain import funnel_of_remaining_nodes
 from placer.explain.explanation import unplaced_cause_token
 from placer.search.options import SolveOptions
 from placer.search.what_if import WhatIfComparison
 from placer_cli.draw.breaking import WrappingText
-from placer_cli.draw.canvas import Canvas
+from placer_cli.draw.canvas import WidthAndMarks
 from placer_cli.draw.palette import BAD, GOOD, QUIET, STRONG
 from placer_cli.draw.places import draw_moves, draw_unplaced
-from placer_cli.draw.tables import TableCell, table
+from placer_cli.draw.tables import TableCell, table_without_empty_columns
 from placer_cli.draw.text_flow import drawing_with_title, stack_yielded_drawings
-from placer_cli.draw.texts import count_text
 from placer_cli.draw.tiers import tier_unit_text
 from placer_cli.draw.verdict import answer_summary, tier_value_text
 from placer_models.cluster import Instance
 from placer_models.goals import ObjectiveSense, Tier
+from placer_models.message_text import count_with_noun
 from placer_models.placement import (
     Answer,
     NamespacedName,
@@ -38,7 +38,7 @@ def draw_what_if(
     changes: Sequence[InstanceChange],
     instance: Instance,
     options: SolveOptions,
-    canvas: Canvas,
+    canvas: WidthAndMarks,
 ) -> Iterator[RenderableType]:
     """Draw what the changes change: who gains and loses a place, moves, tiers."""
     yield Text(f"What if {', '.join(map(str, changes))}?", STRONG)
@@ -55,7 +55,7 @@ def draw_what_if(
     ]
     if places:
         yield ""
-        yield table(("pod", "as it is", "with changes"), places, canvas.width)
+        yield table_without_empty_columns(("pod", "as it is", "with changes"), places, canvas.width)
     if isinstance(found.after, Placed | PartlyPlaced) and found.after.moves:
         yield ""
         drawn = draw_moves(found.changed, found.after.moves, canvas)
@@ -64,7 +64,9 @@ def draw_what_if(
     if tiers:
         yield ""
         head = ("tier", "as it is", "with changes", "unit")
-        drawn = table(head, tiers, canvas.width, numbers=head[1:3], spare=("unit",))
+        drawn = table_without_empty_columns(
+            head, tiers, canvas.width, numbers=head[1:3], spare=("unit",)
+        )
         yield drawing_with_title("How good it is, where that differs", drawn)
     if not isinstance(found.after, Placed) and found.after.unplaced:
         yield ""
@@ -73,7 +75,7 @@ def draw_what_if(
             drawn = draw_unplaced(others_wait, found.changed, canvas)
             yield drawing_with_title("Without a place, for another reason than before", drawn)
         if count := len(found.after.unplaced) - len(others_wait):
-            who = count_text(count, "more pod" if others_wait else "pod")
+            who = count_with_noun(count, "more pod" if others_wait else "pod")
             waits = f"{'waits' if count == 1 else 'wait'} for the same reason as before"
             yield WrappingText(Text(f"{who} {waits} (placer explain says why)", QUIET))
 
@@ -101,7 +103,7 @@ def _whys(
     specs = {pod.key: pod.spec for pod in pods_of_gangs(instance.gangs)}
     for one in unplaced:
         key = (one.namespace, one.name)
-        token = unplaced_cause_token(one.why, funnel_of(one, len(instance.nodes)))
+        token = unplaced_cause_token(one.why, funnel_of_remaining_nodes(one, len(instance.nodes)))
         yield key, (specs.get(key), token, one.reasons[1:])
 
 
@@ -109,10 +111,12 @@ def _sum(found: WhatIfComparison) -> str:
     """Say in one sentence what the changes are good for."""
     gained, lost = len(found.gained), len(found.lost)
     said = [
-        f"{count_text(gained, 'pod')} {'gains' if gained == 1 else 'gain'} a place"
+        f"{count_with_noun(gained, 'pod')} {'gains' if gained == 1 else 'gain'} a place"
         if gained
         else "",
-        f"{count_text(lost, 'pod')} {'loses' if lost == 1 else 'lose'} a place" if lost else "",
+        f"{count_with_noun(lost, 'pod')} {'loses' if lost == 1 else 'lose'} a place"
+        if lost
+        else "",
     ]
     return f"{' and '.join(filter(None, said)) or 'Nobody gains or loses a place'}."
 
@@ -132,7 +136,7 @@ def _values(answer: Answer) -> dict[str, tuple[Tier, int]]:
 def _tier_rows(
     before: Mapping[str, tuple[Tier, int]],
     after: Mapping[str, tuple[Tier, int]],
-    canvas: Canvas,
+    canvas: WidthAndMarks,
 ) -> Iterator[list[TableCell]]:
     """Yield a row for each tier whose value differs."""
     for name in _in_order(after, before):

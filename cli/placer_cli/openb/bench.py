@@ -8,7 +8,7 @@ from placer_cli.commands_on_demand import command_group
 from placer_cli.console import error_console, print_drawing
 from placer_cli.openb.files import NodesFile, PodsFile, SequenceFile
 from placer_cli.options import format_option, number_option
-from placer_cli.output import Format, print_json_or_yaml
+from placer_cli.output import OutputFormat, print_json_or_yaml
 
 if TYPE_CHECKING:
     from placer.openb.replay import ReplayResult
@@ -30,7 +30,7 @@ def _policies(incomplete: str) -> list[str]:
 
 def _policy(name: str) -> str:
     from placer.openb.policies import POLICIES
-    from placer_models.files.errors import in_quotes, spelling_suggestion
+    from placer_models.message_text import in_quotes, spelling_suggestion
 
     if name not in POLICIES:
         raise typer.BadParameter(
@@ -41,10 +41,11 @@ def _policy(name: str) -> str:
 
 
 @bench_app.command(
+    "openb",
     epilog="Example: placer bench openb --nodes nodes.csv --pods pods.csv "
-    "--sequence pods.npz --seed 42 --strategy fgd"
+    "--sequence pods.npz --seed 42 --strategy fgd",
 )
-def openb(
+def bench_openb_command(
     nodes: NodesFile,
     pods: PodsFile,
     sequence: SequenceFile,
@@ -71,7 +72,9 @@ def openb(
             show_default=False,
         ),
     ] = None,
-    form: Annotated[Format, format_option("How the figures are printed.")] = Format.TABLE,
+    form: Annotated[
+        OutputFormat, format_option("How the figures are printed.")
+    ] = OutputFormat.TABLE,
 ) -> None:
     """Replay a list of pods of the openb trace (Alibaba, 2023) through a Scheduler.
 
@@ -95,15 +98,15 @@ def openb(
             found = replay_without_departures(trace, strategy, batch, tell)
         else:
             found = replay_with_departures(trace, strategy, batch, depart, tell)
-    if form is Format.TABLE:
-        from placer_cli.openb.drawn import draw_replay
+    if form is OutputFormat.TABLE:
+        from placer_cli.openb.drawn import draw_openb_replay
 
-        print_drawing(lambda canvas: draw_replay(found, strategy, canvas))
+        print_drawing(lambda canvas: draw_openb_replay(found, strategy, canvas))
         return
-    print_json_or_yaml(replay_to_json(found), form)
+    print_json_or_yaml(openb_replay_to_dict(found), form)
 
 
-def replay_to_json(found: "ReplayResult") -> dict[str, object]:
+def openb_replay_to_dict(found: "ReplayResult") -> dict[str, object]:
     """Return the figures as a document: percent, pods, and milliseconds of a call."""
     figures: dict[str, object] = {
         "allocation": {str(mark): round(value, 4) for mark, value in found.allocation.items()},

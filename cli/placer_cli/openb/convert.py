@@ -9,11 +9,11 @@ from placer_cli.commands_on_demand import command_group
 from placer_cli.openb.files import NodesFile, PodsFile
 from placer_cli.options import output_option
 from placer_cli.output import (
-    Format,
-    format_of,
+    OutputFormat,
     json_or_yaml_text,
+    output_format_of_file,
     refuse_overwriting_inputs,
-    write_whole,
+    replace_file_with_text,
 )
 
 convert_app = command_group(
@@ -23,9 +23,10 @@ convert_app = command_group(
 
 
 @convert_app.command(
-    epilog="Example: placer convert openb --nodes nodes.csv --pods pods.csv --output openb.yaml"
+    "openb",
+    epilog="Example: placer convert openb --nodes nodes.csv --pods pods.csv --output openb.yaml",
 )
-def openb(
+def convert_openb_command(
     nodes: NodesFile,
     pods: PodsFile,
     output: Annotated[
@@ -40,19 +41,19 @@ def openb(
     All nodes are idle, and all pods wait. Exit codes: 0 it is written; 2 bad input.
     """
     from placer.openb.lists import read_trace_nodes, read_trace_pods
-    from placer.openb.trace import instance_of
-    from placer.openb.words import gpu_models_of
+    from placer.openb.trace import instance_of_trace
+    from placer.openb.words import gpu_models_of_nodes
     from placer_models.instance.writer import instance_to_dict, instance_to_yaml
 
     refuse_overwriting_inputs("--output", output, [nodes, pods])
     found = read_trace_nodes(nodes)
-    instance = instance_of(found, read_trace_pods(pods, gpu_models_of(found)))
-    form = Format.YAML if output is None else format_of(output)
-    if form is Format.JSON:
+    instance = instance_of_trace(found, read_trace_pods(pods, gpu_models_of_nodes(found)))
+    form = OutputFormat.YAML if output is None else output_format_of_file(output)
+    if form is OutputFormat.JSON:
         text = json_or_yaml_text(instance_to_dict(instance, lambda _: False), form)
     else:
         text = instance_to_yaml(instance, lambda _: False)
     if output is None:
         typer.echo(text, nl=False)
         return
-    write_whole(output, text)
+    replace_file_with_text(output, text)

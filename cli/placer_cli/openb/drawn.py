@@ -4,12 +4,12 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from placer.openb.replay import ReplayResult
-from placer_cli.draw.canvas import Canvas
+from placer_cli.draw.canvas import WidthAndMarks
 from placer_cli.draw.palette import STRONG
-from placer_cli.draw.tables import table
+from placer_cli.draw.tables import table_without_empty_columns
 
 
-def draw_replay(found: ReplayResult, policy: str, canvas: Canvas) -> RenderableType:
+def draw_openb_replay(found: ReplayResult, policy: str, canvas: WidthAndMarks) -> RenderableType:
     """Return the allocation at the marks, or over time, and how long calls took."""
     placed = found.pods - found.rejected
     first = f"{placed:,} of {found.pods:,} pods placed under {policy}."
@@ -24,5 +24,9 @@ def draw_replay(found: ReplayResult, policy: str, canvas: Canvas) -> RenderableT
         f"{found.pods_per_second:,.0f} pods/s; a {calls} takes {found.call_ms(50):.2f} ms "
         f"(p50), {found.call_ms(99):.2f} ms (p99)"
     )
-    drawn = (Text(), table(head, rows, canvas.width, numbers=head)) if rows else ()
+    drawn = (
+        (Text(), table_without_empty_columns(head, rows, canvas.width, numbers=head))
+        if rows
+        else ()
+    )
     return Group(Text(first, STRONG), *drawn, Text(), Text(speed))

@@ -11,17 +11,17 @@ import typer
 from placer_cli.commands_on_demand import command_group
 from placer_cli.console import error_console, print_drawing, print_dump_summary, result_console
 from placer_cli.draw.palette import STRONG
-from placer_cli.exits import Exit
+from placer_cli.exits import ExitCode
 from placer_cli.options import MOST_WORKERS, format_option, number_option, seconds_option
-from placer_cli.output import Format, print_json_or_yaml
-from placer_cli.plan.fit import fit
-from placer_cli.plan.survive import survive
+from placer_cli.output import OutputFormat, print_json_or_yaml
+from placer_cli.plan.fit import plan_fit_command
+from placer_cli.plan.survive import plan_survive_command
 from placer_cli.plan.sweeping import (
     LEAST_S,
     ExecutorAddress,
     Processes,
+    sweep_worker_errors_as_usage_errors,
     sweep_workers_from_options,
-    workers_errors_as_usage,
 )
 from placer_cli.report.option import ReportFile, refuse_bad_report_path, report_footer, write_report
 
@@ -39,8 +39,8 @@ plan_app = command_group(
 )
 
 
-@plan_app.command(epilog="Example: placer plan buy instances/plan/cluster.yaml --seconds 5")
-def buy(
+@plan_app.command("buy", epilog="Example: placer plan buy instances/plan/cluster.yaml --seconds 5")
+def plan_buy_command(
     plan: Annotated[Path, typer.Argument(metavar="PLAN", help="A file of kind Plan; - is stdin.")],
     instance: Annotated[
         list[Path] | None,
@@ -84,7 +84,7 @@ def buy(
         ),
     ] = None,
     report: ReportFile = None,
-    form: Annotated[Format, format_option("How the answer is printed.")] = Format.TABLE,
+    form: Annotated[OutputFormat, format_option("How the answer is printed.")] = OutputFormat.TABLE,
 ) -> None:
     """Buy the cheapest mix of PLAN's offers that places all of its demand.
 
@@ -124,9 +124,11 @@ def buy(
 
 
 plan_app.command(
-    epilog="Example: placer plan fit instances/demo.yaml --pod cpu=4,memory=16Gi,gpu=1"
-)(fit)
-plan_app.command(epilog="Example: placer plan survive instances/plan/running.yaml")(survive)
+    "fit", epilog="Example: placer plan fit instances/demo.yaml --pod cpu=4,memory=16Gi,gpu=1"
+)(plan_fit_command)
+plan_app.command("survive", epilog="Example: placer plan survive instances/plan/running.yaml")(
+    plan_survive_command
+)
 
 
 def _buy(
@@ -134,7 +136,7 @@ def _buy(
     seconds: float,
     workers: int | None,
     work_limit: int | None,
-    form: Format,
+    form: OutputFormat,
     report: Path | None,
     sweep_workers: "SweepBackend",
     *,
@@ -142,12 +144,16 @@ def _buy(
 ) -> "list[PlanAnswer]":
     """Plan and print; return the answer, or one for each scenario."""
     from placer.search.options import SolveOptions
-    from placer_cli.interrupt import halt_on_ctrl_c, interruptible
-    from placer_cli.progress import progress
+    from placer_cli.interrupt import halt_on_ctrl_c, run_interruptibly
+    from placer_cli.progress import solving_spinner
 
     started_s = monotonic()
     answers: list[PlanAnswer] = []
-    with workers_errors_as_usage(), halt_on_ctrl_c() as halt, progress(error_console()) as tell:
+    with (
+        sweep_worker_errors_as_usage_errors(),
+        halt_on_ctrl_c() as halt,
+        solving_spinner(error_console()) as tell,
+    ):
         from placer.plan.plan import buy as search
 
         threads = workers or SolveOptions().workers
@@ -159,7 +165,7 @@ def _buy(
             sent = partial(
                 _sent, questions, seconds, workers or 1, work_limit, sweep_workers, stop, tell
             )
-            answers = interruptible(sent, halt)
+            answers = run_interruptibly(sent, halt)
             if not answers:
                 raise KeyboardInterrupt
         for number, question in enumerate(questions if not answers else ()):
@@ -168,8 +174,8 @@ def _buy(
             left_s = max(LEAST_S, seconds - (monotonic() - started_s))
             part_s = left_s / (len(questions) - number)
             plan_one = partial(search, question, part_s, threads, stop, tell, work_limit=work_limit)
-            answers.append(interruptible(plan_one, halt))
-    if form is Format.TABLE:
+            answers.append(run_interruptibly(plan_one, halt))
+    if form is OutputFormat.TABLE:
         from placer_cli.plan.drawn import draw_purchase_plan
 
         console = result_console()
@@ -180,18 +186,18 @@ def _buy(
             if each and question is not questions[-1]:
                 console.print()
     else:
-        from placer.plan.to_json import plan_to_json, plans_to_json
+        from placer.plan.to_json import plan_answer_to_dict, plan_answers_to_dict
 
         tree = (
-            plans_to_json(questions[: len(answers)], answers)
+            plan_answers_to_dict(questions[: len(answers)], answers)
             if each
-            else plan_to_json(questions[0], answers[0])
+            else plan_answer_to_dict(questions[0], answers[0])
         )
         print_json_or_yaml(tree, form)
     if report is not None:
-        from placer_cli.plan.pages import plan_page
+        from placer_cli.plan.pages import purchase_plan_page
 
-        page = plan_page(
+        page = purchase_plan_page(
             questions[0], answers[0], report_footer("What to buy, as placer plan buy says it")
         )
         write_report(report, page)
@@ -267,9 +273,9 @@ def _sent(
     return [found[number] for number in range(first_missing)]
 
 
-def _exit(answer: "PlanAnswer") -> Exit:
+def _exit(answer: "PlanAnswer") -> ExitCode:
     from placer.plan.answer import NoPlanExists, PurchasePlan
 
     if isinstance(answer, PurchasePlan):
-        return Exit.DONE
-    return Exit.NOT_ALL if isinstance(answer, NoPlanExists) else Exit.NO_ANSWER
+        return ExitCode.DONE
+    return ExitCode.NOT_ALL if isinstance(answer, NoPlanExists) else ExitCode.NO_ANSWER

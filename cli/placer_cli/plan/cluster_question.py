@@ -10,19 +10,19 @@ from typing import Annotated, TypeVar
 from placer_cli.console import error_console, print_dump_summary
 from placer_cli.illegal import read_instance
 from placer_cli.options import format_option
-from placer_cli.output import Format
-from placer_cli.plan.sweeping import workers_errors_as_usage
+from placer_cli.output import OutputFormat
+from placer_cli.plan.sweeping import sweep_worker_errors_as_usage_errors
 from placer_cli.report.option import refuse_bad_report_path
 from placer_models.cluster import Instance
 from placer_models.kubernetes.who_waits import WaitingPodFilter
 
 _Answer = TypeVar("_Answer")
 
-AnswerFormat = Annotated[Format, format_option("How it is printed.")]
+AnswerFormat = Annotated[OutputFormat, format_option("How it is printed.")]
 
 
 @dataclass(frozen=True, slots=True)
-class ClusterQuestionOptions:
+class PlanClusterQuestionOptions:
     """The options that such questions have in common.
 
     Attributes:
@@ -35,7 +35,7 @@ class ClusterQuestionOptions:
     """
 
     paths: list[Path]
-    form: Format
+    form: OutputFormat
     report: Path | None
     who: WaitingPodFilter
     skip_illegal: bool
@@ -61,12 +61,12 @@ class ClusterQuestionOptions:
     def asking(self, what: str) -> Iterator[tuple[Callable[[str], None], Callable[[], bool]]]:
         """Show what is done; yield who is told of it, and whom to ask whether to end."""
         from placer_cli.interrupt import halt_on_ctrl_c
-        from placer_cli.progress import progress
+        from placer_cli.progress import solving_spinner
 
         with (
-            workers_errors_as_usage(),
+            sweep_worker_errors_as_usage_errors(),
             halt_on_ctrl_c() as halt,
-            progress(error_console()) as tell,
+            solving_spinner(error_console()) as tell,
         ):
             tell(what)
             yield tell, lambda: halt.called_s is not None

@@ -7,14 +7,17 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from placer.plan.fit_answer import FitCount, NodesWithSameFitBlocker
-from placer_cli.draw.canvas import Canvas
+from placer_cli.draw.canvas import WidthAndMarks
 from placer_cli.draw.palette import QUIET, STRONG
-from placer_cli.draw.tables import table
+from placer_cli.draw.tables import table_without_empty_columns
 from placer_cli.draw.text_flow import drawing_with_title
-from placer_cli.draw.texts import count_text, fold_names
+from placer_cli.draw.texts import names_as_host_lists
+from placer_models.message_text import count_with_noun
 
 
-def draw_fit(steps: Sequence[FitCount], shape: str, waiting: int, canvas: Canvas) -> RenderableType:
+def draw_fit_counts(
+    steps: Sequence[FitCount], shape: str, waiting: int, canvas: WidthAndMarks
+) -> RenderableType:
     """Draw how many fit as it is, then with each change.
 
     Args:
@@ -28,7 +31,7 @@ def draw_fit(steps: Sequence[FitCount], shape: str, waiting: int, canvas: Canvas
     lines: list[RenderableType] = [Text(_sentence(first, shape), STRONG)]
     if waiting:
         wait = "waits and is" if waiting == 1 else "wait and are"
-        lines.append(Text(f"{count_text(waiting, 'pod')} {wait} not placed first.", QUIET))
+        lines.append(Text(f"{count_with_noun(waiting, 'pod')} {wait} not placed first.", QUIET))
     lines += ["", _classes(first.classes, canvas)]
     if len(steps) > 1:
         lines += ["", drawing_with_title("With a change", _changes(steps, canvas))]
@@ -54,17 +57,25 @@ def _sentence(step: FitCount, shape: str) -> str:
     return f"{more} {fit}; no more than {step.bound:,} can, which is proven."
 
 
-def _classes(classes: Sequence[NodesWithSameFitBlocker], canvas: Canvas) -> RenderableType:
+def _classes(classes: Sequence[NodesWithSameFitBlocker], canvas: WidthAndMarks) -> RenderableType:
     rows = [
-        (one.machine, f"{len(one.nodes):,}", fold_names(one.nodes), f"{one.count:,}", one.reason)
+        (
+            one.machine,
+            f"{len(one.nodes):,}",
+            names_as_host_lists(one.nodes),
+            f"{one.count:,}",
+            one.reason,
+        )
         for one in classes
     ]
     head = ("nodes", "how many", "which", "more", "what stops the next one")
     wrap = {"which": 14, "what stops the next one": 24}
-    return table(head, rows, canvas.width, numbers=("how many", "more"), wrap=wrap)
+    return table_without_empty_columns(
+        head, rows, canvas.width, numbers=("how many", "more"), wrap=wrap
+    )
 
 
-def _changes(steps: Sequence[FitCount], canvas: Canvas) -> RenderableType:
+def _changes(steps: Sequence[FitCount], canvas: WidthAndMarks) -> RenderableType:
     before = steps[0].count
     rows = []
     for step in steps[1:]:
@@ -72,7 +83,9 @@ def _changes(steps: Sequence[FitCount], canvas: Canvas) -> RenderableType:
         differs = f"{step.count - before:+,}" if step.count != before else "±0"
         rows.append((_words(step), f"{step.count:,}", differs, most))
     head = ("change", "fit", "difference", "at most")
-    return table(head, rows, canvas.width, numbers=head[1:], wrap={"change": 20})
+    return table_without_empty_columns(
+        head, rows, canvas.width, numbers=head[1:], wrap={"change": 20}
+    )
 
 
 def _words(step: FitCount) -> str:

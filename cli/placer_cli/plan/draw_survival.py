@@ -10,11 +10,12 @@ from rich.text import Text
 from placer.plan.answer import NoPlanExists, PurchasePlan
 from placer.plan.cases import loss_in_words
 from placer.plan.survive import LossOutcome, SurvivalAnswer
-from placer_cli.draw.canvas import Canvas
+from placer_cli.draw.canvas import WidthAndMarks
 from placer_cli.draw.palette import BAD, GOOD, QUIET, STRONG
-from placer_cli.draw.tables import TableCell, cut_table
+from placer_cli.draw.tables import TableCell, table_of_first_rows
 from placer_cli.draw.text_flow import drawing_with_title
-from placer_cli.draw.texts import count_text, fold_names
+from placer_cli.draw.texts import names_as_host_lists
+from placer_models.message_text import count_with_noun
 from placer_models.placement import pod_or_gang_title
 from placer_models.reasons import UnplacedCause
 
@@ -28,7 +29,12 @@ MOST_EXPLAINED = 5
 
 
 def draw_survival(
-    answer: SurvivalAnswer, nodes: int, domain: str, currency: str, waiting: int, canvas: Canvas
+    answer: SurvivalAnswer,
+    nodes: int,
+    domain: str,
+    currency: str,
+    waiting: int,
+    canvas: WidthAndMarks,
 ) -> RenderableType:
     """Draw what becomes of each loss.
 
@@ -50,14 +56,16 @@ def draw_survival(
             Text(f"{answer.tried:,} of {answer.choices:,} different choices were tried.", QUIET)
         )
     if answer.outside:
-        lines.append(Text(f"In no domain, and never lost: {fold_names(answer.outside)}.", QUIET))
+        lines.append(
+            Text(f"In no domain, and never lost: {names_as_host_lists(answer.outside)}.", QUIET)
+        )
     if answer.unmended:
-        losses = count_text(answer.unmended, "loss", "losses")
+        losses = count_with_noun(answer.unmended, "loss", "losses")
         told = f"There was no time to look for what mends {losses}: give it more --seconds."
         lines.append(Text(told, QUIET))
     if waiting:
         wait = "waits and is" if waiting == 1 else "wait and are"
-        lines.append(Text(f"{count_text(waiting, 'pod')} {wait} left out.", QUIET))
+        lines.append(Text(f"{count_with_noun(waiting, 'pod')} {wait} left out.", QUIET))
     lines += ["", _table(answer, currency, canvas)]
     for one in failed[:MOST_EXPLAINED]:
         lines += [
@@ -79,21 +87,23 @@ def _sentence(answer: SurvivalAnswer, nodes: int, domain: str) -> str:
     total = sum(1 + len(one.loss.alike) for one in answer.losses)
     bad = sum(1 + len(one.loss.alike) for one in answer.failed)
     worst = answer.losses[0]
-    left = f"{len(worst.unplaced):,} of {count_text(worst.pods, 'pod')}"
-    losses = f"{bad:,} of {count_text(total, 'loss', 'losses')} {'leaves' if bad == 1 else 'leave'}"
+    left = f"{len(worst.unplaced):,} of {count_with_noun(worst.pods, 'pod')}"
+    losses = (
+        f"{bad:,} of {count_with_noun(total, 'loss', 'losses')} {'leaves' if bad == 1 else 'leave'}"
+    )
     named = loss_in_words(worst.loss.name, domain)
     return f"{losses} pods without a place; the worst is {named}: {left}."
 
 
-def _table(answer: SurvivalAnswer, currency: str, canvas: Canvas) -> RenderableType:
+def _table(answer: SurvivalAnswer, currency: str, canvas: WidthAndMarks) -> RenderableType:
     rows = [list(_row(one, currency)) for one in answer.losses]
     head = ("lost", "nodes", "pods", "no place", "moves", "known", "mended for")
-    return cut_table(
+    return table_of_first_rows(
         head,
         rows,
         canvas.width,
         MOST_ROWS,
-        lambda more: f"{count_text(more, 'loss', 'losses')} that are no worse",
+        lambda more: f"{count_with_noun(more, 'loss', 'losses')} that are no worse",
         numbers=("nodes", "pods", "no place", "moves"),
         wrap={"lost": 16, "mended for": 16},
     )
@@ -135,7 +145,7 @@ def _why(one: LossOutcome, currency: str) -> Iterator[Text]:
             why = f"{_OUTVOTED} by other pods of the loss{why.removeprefix(_OUTVOTED)}"
         by_why.setdefault(why, []).append(pod_or_gang_title(pod.namespace, pod.name))
     for why, names in by_why.items():
-        yield Text.assemble((fold_names(names), BAD), f": {why}")
+        yield Text.assemble((names_as_host_lists(names), BAD), f": {why}")
     if one.mend is None:
         return
     plan = one.mend.plan

@@ -9,21 +9,21 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from placer.plan.answer import (
-    BindingResource,
     NoPlanExists,
-    NoPlanFound,
+    NoPlanFoundInTime,
+    OfferBindingResource,
     PlanAnswer,
     PodsShortOfOffers,
     PurchasePlan,
-    QuestionChange,
+    SufficientQuestionChange,
 )
 from placer.plan.cases import loss_in_words, plan_cases_of
 from placer.plan.question import PlanQuestion
-from placer_cli.draw.canvas import Canvas
+from placer_cli.draw.canvas import WidthAndMarks
 from placer_cli.draw.palette import BAD, GOOD, QUIET, STRONG
-from placer_cli.draw.tables import cut_table, table
+from placer_cli.draw.tables import table_of_first_rows, table_without_empty_columns
 from placer_cli.draw.text_flow import drawing_with_title
-from placer_cli.draw.texts import count_text
+from placer_models.message_text import count_with_noun
 from placer_models.placement import Unplaced, pod_or_gang_title
 from placer_models.pod import pods_of_gangs
 
@@ -32,7 +32,7 @@ MOST_ROWS = 60
 
 
 def draw_purchase_plan(
-    question: PlanQuestion, answer: PlanAnswer, canvas: Canvas
+    question: PlanQuestion, answer: PlanAnswer, canvas: WidthAndMarks
 ) -> RenderableType:
     """Draw what to buy, or why nothing does."""
     match answer:
@@ -40,20 +40,20 @@ def draw_purchase_plan(
             return Lines(*_bought(question, answer, canvas))
         case NoPlanExists():
             return Lines(*_no_plan(question, answer))
-        case NoPlanFound():
+        case NoPlanFoundInTime():
             return Lines(*_none_found(question, answer))
         case _:
             assert_never(answer)
 
 
 def _bought(
-    question: PlanQuestion, answer: PurchasePlan, canvas: Canvas
+    question: PlanQuestion, answer: PurchasePlan, canvas: WidthAndMarks
 ) -> Iterator[RenderableType]:
     price = price_text(question, answer.price)
     if not answer.mix:
         yield Text("Nothing has to be bought: all pods fit on what is there.", STRONG)
         return
-    nodes = count_text(sum(one.count for one in answer.mix), "node")
+    nodes = count_with_noun(sum(one.count for one in answer.mix), "node")
     yield Text(f"Buy {nodes} for {price}: {_proof(question, answer)}.", STRONG)
     yield Text(_who(question, answer))
     yield ""
@@ -90,9 +90,9 @@ def _who(question: PlanQuestion, answer: PurchasePlan) -> str:
         without = f" Nobody is left without a place after {told}."
     if len(question.scenarios) == 1:
         get = "gets" if pods[0] == 1 else "get"
-        return f"{count_text(pods[0], 'pod')} {get} a place, all judged.{without}"
+        return f"{count_with_noun(pods[0], 'pod')} {get} a place, all judged.{without}"
     told = ", ".join(
-        f"{one.scenario} ({count_text(number, 'pod')})"
+        f"{one.scenario} ({count_with_noun(number, 'pod')})"
         for one, number in zip(whole, pods, strict=True)
     )
     return f"It does for each scenario: {told}. All places are judged.{without}"
@@ -106,7 +106,7 @@ def price_text(question: PlanQuestion, price: Decimal) -> str:
     return f"{text} {question.currency}" if question.currency else text
 
 
-def _mix(question: PlanQuestion, answer: PurchasePlan, canvas: Canvas) -> RenderableType:
+def _mix(question: PlanQuestion, answer: PurchasePlan, canvas: WidthAndMarks) -> RenderableType:
     offers = {offer.name: offer for offer in question.offers}
     rows = [
         (
@@ -118,12 +118,12 @@ def _mix(question: PlanQuestion, answer: PurchasePlan, canvas: Canvas) -> Render
         for one in answer.mix
     ]
     head = ("offer", "nodes", "each", "together")
-    return cut_table(
+    return table_of_first_rows(
         head,
         rows,
         canvas.width,
         MOST_ROWS,
-        lambda more: f"{count_text(more, 'row')} more",
+        lambda more: f"{count_with_noun(more, 'row')} more",
         numbers=head[1:],
         wrap={head[0]: 12},
     )
@@ -135,7 +135,7 @@ def offer_mix_text(mix: Sequence[tuple[str, int]]) -> str:
     return f"{said} and {len(mix) - 4} more offers" if len(mix) > 4 else said
 
 
-def _binds(one: BindingResource) -> Text:
+def _binds(one: OfferBindingResource) -> Text:
     """Say what the price of an offer is paid for, and how full the rest is."""
     uses = {use.resource: use.percent for use in one.uses}
     others = [f"{name} {uses[name]:.0f} %" for name in uses if name != one.resource]
@@ -149,7 +149,9 @@ def _binds(one: BindingResource) -> Text:
     return Text(f"{first}; {', '.join(others)}" if others else first)
 
 
-def _runners_up(question: PlanQuestion, answer: PurchasePlan, canvas: Canvas) -> RenderableType:
+def _runners_up(
+    question: PlanQuestion, answer: PurchasePlan, canvas: WidthAndMarks
+) -> RenderableType:
     rows = []
     for one in answer.runners_up:
         if one.price is None:
@@ -159,7 +161,9 @@ def _runners_up(question: PlanQuestion, answer: PurchasePlan, canvas: Canvas) ->
         price = price_text(question, one.price)
         rows.append((one.without, price, f"{more:+.1f} %", offer_mix_text(one.mix)))
     head = ("without", "price", "more", "instead")
-    return table(head, rows, canvas.width, numbers=head[1:3], wrap={"without": 12, "instead": 16})
+    return table_without_empty_columns(
+        head, rows, canvas.width, numbers=head[1:3], wrap={"without": 12, "instead": 16}
+    )
 
 
 def _no_plan(question: PlanQuestion, answer: NoPlanExists) -> Iterator[RenderableType]:
@@ -194,7 +198,7 @@ def _short(short: PodsShortOfOffers) -> str:
     where = f" ({short.case})" if short.case else ""
     if not short.pod:
         return f"too few nodes would be left for all{where}"
-    alike = f" and {count_text(short.count - 1, 'pod')} like it" if short.count > 1 else ""
+    alike = f" and {count_with_noun(short.count - 1, 'pod')} like it" if short.count > 1 else ""
     said = f"{short.pod}{alike} would have no place{where}"
     if short.reasons:
         said += f", and no offer holds one: {'; '.join(short.reasons)}"
@@ -202,7 +206,9 @@ def _short(short: PodsShortOfOffers) -> str:
 
 
 def _mends(
-    question: PlanQuestion, mends: Sequence[QuestionChange], looked_for: Sequence[str] = ()
+    question: PlanQuestion,
+    mends: Sequence[SufficientQuestionChange],
+    looked_for: Sequence[str] = (),
 ) -> Iterator[RenderableType]:
     """Say what would do, or that nothing that was looked for does."""
     for one in mends:
@@ -216,11 +222,11 @@ def _mends(
         yield Text(f"No change was found that {which}; looked for: {'; '.join(looked_for)}.")
 
 
-def _none_found(question: PlanQuestion, answer: NoPlanFound) -> Iterator[RenderableType]:
+def _none_found(question: PlanQuestion, answer: NoPlanFoundInTime) -> Iterator[RenderableType]:
     several = len(question.scenarios) > 1 or question.survive is not None
     where = f" in scenario {answer.scenario}" if several else ""
     what = (
-        f"{count_text(answer.pods, 'pod')} found no place{where}"
+        f"{count_with_noun(answer.pods, 'pod')} found no place{where}"
         if answer.pods
         else "none was found"
     )

@@ -7,16 +7,16 @@ from rich.console import Group as Lines
 from rich.console import RenderableType
 from rich.text import Text
 
-from placer.plan.growth import BindingStretch, GrowthCurve, GrowthStep
+from placer.plan.growth import GrowthCurve, GrowthRangeWithSameBinding, GrowthStep
 from placer.plan.question import PlanQuestion
 from placer_cli.draw.bars import draw_bar
-from placer_cli.draw.canvas import Canvas
+from placer_cli.draw.canvas import WidthAndMarks
 from placer_cli.draw.palette import BAD, STRONG
-from placer_cli.draw.tables import table
+from placer_cli.draw.tables import table_without_empty_columns
 from placer_cli.draw.text_flow import drawing_with_title, stack_yielded_drawings
-from placer_cli.draw.texts import count_text
 from placer_cli.draw.threads import StyledMark
 from placer_cli.plan.drawn import offer_mix_text, price_text
+from placer_models.message_text import count_with_noun
 
 _BAR_COLUMNS = 16
 _WIDE = 100
@@ -25,7 +25,7 @@ _WIDE = 100
 
 @stack_yielded_drawings
 def draw_growth(
-    question: PlanQuestion, curve: GrowthCurve, canvas: Canvas
+    question: PlanQuestion, curve: GrowthCurve, canvas: WidthAndMarks
 ) -> Iterator[RenderableType]:
     """Draw what to buy at each size of the demand."""
     first, *others = growth_sentences(question, curve)
@@ -79,10 +79,10 @@ def growth_sentences(question: PlanQuestion, curve: GrowthCurve) -> Iterator[str
             )
     if curve.missing:
         why = "their workers died again and again" if curve.lost else "the search was ended"
-        yield f"{count_text(len(curve.missing), 'plan')} not solved: {why}."
+        yield f"{count_with_noun(len(curve.missing), 'plan')} not solved: {why}."
 
 
-def demand_bottleneck_text(stretch: BindingStretch) -> str:
+def demand_bottleneck_text(stretch: GrowthRangeWithSameBinding) -> str:
     """Say what binds between two sizes of the demand."""
     where = multiplier_text(stretch.first)
     if stretch.first != stretch.last:
@@ -104,7 +104,7 @@ def _in(step: GrowthStep) -> str:
     return f" in case {step.case}" if step.case else ""
 
 
-def _steps(question: PlanQuestion, curve: GrowthCurve, canvas: Canvas) -> RenderableType:
+def _steps(question: PlanQuestion, curve: GrowthCurve, canvas: WidthAndMarks) -> RenderableType:
     prices = [step.price for step in curve.steps if step.price is not None]
     most = max(map(question.in_units, prices), default=0)
     rows = []
@@ -127,4 +127,6 @@ def _steps(question: PlanQuestion, curve: GrowthCurve, canvas: Canvas) -> Render
         )
     head = ("demand", "case", "pods", "nodes", "price", "gap", "", "buy")
     numbers = ("demand", "pods", "nodes", "price", "gap")
-    return table(head, rows, canvas.width, numbers=numbers, wrap={"buy": 16, "case": 8})
+    return table_without_empty_columns(
+        head, rows, canvas.width, numbers=numbers, wrap={"buy": 16, "case": 8}
+    )

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from placer_cli.console import print_drawing
-from placer_cli.exits import Exit
+from placer_cli.exits import ExitCode
 from placer_cli.illegal import SkipIllegal
 from placer_cli.options import InstanceFiles, seconds_option
-from placer_cli.output import Format, print_json_or_yaml
+from placer_cli.output import OutputFormat, print_json_or_yaml
 from placer_cli.plan.cluster_question import (
     AnswerFormat,
-    ClusterQuestionOptions,
+    PlanClusterQuestionOptions,
     answer_or_raise_if_interrupted,
 )
 from placer_cli.plan.sweeping import LEAST_S, ExecutorAddress, Processes, sweep_workers_from_options
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from placer_models.whatif.change import InstanceChange
 
 
-def fit(
+def plan_fit_command(
     instance: InstanceFiles,
     pod: Annotated[
         str,
@@ -59,7 +59,7 @@ def fit(
     processes: Processes = None,
     executor: ExecutorAddress = None,
     report: ReportFile = None,
-    form: AnswerFormat = Format.TABLE,
+    form: AnswerFormat = OutputFormat.TABLE,
     skip_illegal: SkipIllegal = False,
     scheduler_name: SchedulerNames = None,
     gated: Gated = False,
@@ -72,16 +72,16 @@ def fit(
     input.
     """
     who = waiting_pod_filter_from_options(scheduler_name, gated=gated, ignore=ignore)
-    question = ClusterQuestionOptions(instance, form, report, who, skip_illegal)
+    question = PlanClusterQuestionOptions(instance, form, report, who, skip_illegal)
     workers = sweep_workers_from_options(processes, executor)
     steps = answer_or_raise_if_interrupted(
         lambda: _fit(question, pod, exclude_nodes or [], what_if or [], seconds, workers)
     )
-    raise typer.Exit(Exit.DONE if steps[0].count else Exit.NOT_ALL)
+    raise typer.Exit(ExitCode.DONE if steps[0].count else ExitCode.NOT_ALL)
 
 
 def _fit(
-    question: ClusterQuestionOptions,
+    question: PlanClusterQuestionOptions,
     shape: str,
     excluded: Sequence[str],
     texts: Sequence[str],
@@ -115,14 +115,14 @@ def _fit(
     steps = [found[index] for index in sorted(found)]
     waiting = sum(len(gang.pods) for gang in instance.gangs)
 
-    if question.form is Format.TABLE:
-        from placer_cli.plan.draw_fit import draw_fit
+    if question.form is OutputFormat.TABLE:
+        from placer_cli.plan.draw_fit import draw_fit_counts
 
-        print_drawing(lambda canvas: draw_fit(steps, shape, waiting, canvas))
+        print_drawing(lambda canvas: draw_fit_counts(steps, shape, waiting, canvas))
     else:
-        from placer.plan.to_json import fit_answer_to_json
+        from placer.plan.to_json import fit_answer_to_dict
 
-        print_json_or_yaml(fit_answer_to_json(steps, waiting), question.form)
+        print_json_or_yaml(fit_answer_to_dict(steps, waiting), question.form)
     if question.report is not None:
         from placer_cli.plan.pages import fit_count_page
 
@@ -147,8 +147,8 @@ def _tasks(
     """
     from placer.plan.fit import FitCountTask
     from placer.plan.node_selector import selected_node_names
-    from placer_models.whatif.change import ChangeError
-    from placer_models.whatif.language import apply_all
+    from placer_models.whatif.change import WhatIfChangeError
+    from placer_models.whatif.language import instance_with_all_changes
 
     closed: frozenset[str] = frozenset()
     try:
@@ -159,8 +159,8 @@ def _tasks(
     tasks = [FitCountTask(instance, pod, (), closed, seconds)]
     for some in changes:
         try:
-            changed = apply_all(some, instance)
-        except ChangeError as error:
+            changed = instance_with_all_changes(some, instance)
+        except WhatIfChangeError as error:
             raise typer.BadParameter(f"--what-if: {error}") from None
         waiting = {one.key: one for gang in changed.gangs for one in gang.pods}
         words = tuple(map(str, some))

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import typer
 
 from placer_cli.console import error_console, print_drawing
-from placer_cli.exits import Exit
-from placer_cli.output import Format, print_json_or_yaml
-from placer_cli.plan.sweeping import workers_errors_as_usage
+from placer_cli.exits import ExitCode
+from placer_cli.output import OutputFormat, print_json_or_yaml
+from placer_cli.plan.sweeping import sweep_worker_errors_as_usage_errors
 
 if TYPE_CHECKING:
     from placer.plan.growth import GrowthCurve
@@ -24,23 +24,27 @@ def solve_and_print_growth(
     seconds: float,
     threads: int | None,
     work_limit: int | None,
-    form: Format,
+    form: OutputFormat,
     report: Path | None = None,
-) -> Exit:
+) -> ExitCode:
     """Solve the steps, print them, and return the exit code."""
     from placer.plan.growth import parse_scales, solve_plan_at_scales
     from placer.search.options import SolveOptions
-    from placer_cli.interrupt import halt_on_ctrl_c, interruptible
-    from placer_cli.progress import progress
+    from placer_cli.interrupt import halt_on_ctrl_c, run_interruptibly
+    from placer_cli.progress import solving_spinner
 
     try:
         scales = parse_scales(growth)
     except ValueError as error:
         raise typer.BadParameter(f"--growth: {error}") from None
     started_s = monotonic()
-    with workers_errors_as_usage(), halt_on_ctrl_c() as halt, progress(error_console()) as tell:
+    with (
+        sweep_worker_errors_as_usage_errors(),
+        halt_on_ctrl_c() as halt,
+        solving_spinner(error_console()) as tell,
+    ):
         threads = threads or (1 if workers.remote else SolveOptions().workers)
-        curve = interruptible(
+        curve = run_interruptibly(
             lambda: solve_plan_at_scales(
                 {"": question},
                 scales,
@@ -53,14 +57,14 @@ def solve_and_print_growth(
             ),
             halt,
         )
-    if form is Format.TABLE:
+    if form is OutputFormat.TABLE:
         from placer_cli.plan.drawn_growth import draw_growth
 
         print_drawing(lambda canvas: draw_growth(question, curve, canvas))
     else:
-        from placer.plan.to_json import growth_to_json
+        from placer.plan.to_json import plan_growth_to_dict
 
-        print_json_or_yaml(growth_to_json(question, curve), form)
+        print_json_or_yaml(plan_growth_to_dict(question, curve), form)
     if report is not None:
         from placer_cli.plan.pages import growth_page
         from placer_cli.report.option import report_footer, write_report
@@ -71,9 +75,9 @@ def solve_and_print_growth(
     return exit_code_of_growth(curve)
 
 
-def exit_code_of_growth(curve: "GrowthCurve") -> Exit:
+def exit_code_of_growth(curve: "GrowthCurve") -> ExitCode:
     """Return the exit code: the worst of all steps."""
     if any(step.price is None and step.bound is None for step in curve.steps):
-        return Exit.NOT_ALL
+        return ExitCode.NOT_ALL
     complete = not curve.missing and all(step.price is not None for step in curve.steps)
-    return Exit.DONE if complete else Exit.NO_ANSWER
+    return ExitCode.DONE if complete else ExitCode.NO_ANSWER

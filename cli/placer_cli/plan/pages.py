@@ -12,17 +12,22 @@ from placer.plan.fit_answer import FitCount
 from placer.plan.growth import GrowthCurve
 from placer.plan.question import PlanQuestion
 from placer.plan.survive import SurvivalAnswer
-from placer.plan.to_json import fit_answer_to_json, growth_to_json, plan_to_json, survival_to_json
-from placer_cli.draw.canvas import Canvas
-from placer_cli.draw.texts import count_text, fold_names
-from placer_cli.plan.draw_fit import draw_fit
+from placer.plan.to_json import (
+    fit_answer_to_dict,
+    plan_answer_to_dict,
+    plan_growth_to_dict,
+    survival_answer_to_dict,
+)
+from placer_cli.draw.canvas import WidthAndMarks
+from placer_cli.draw.texts import names_as_host_lists
+from placer_cli.plan.draw_fit import draw_fit_counts
 from placer_cli.plan.draw_survival import draw_survival
 from placer_cli.plan.drawn import draw_purchase_plan
 from placer_cli.plan.drawn_growth import demand_bottleneck_text, draw_growth
-from placer_cli.report.charts import Bar, CurvePoint, bar_chart, price_over_demand_chart
+from placer_cli.report.charts import ChartBar, GrowthChartPoint, bar_chart, price_over_demand_chart
 from placer_cli.report.from_drawings import (
     node_with_most_new_pods,
-    opening_lines_of,
+    opening_lines_of_drawing,
     report_sections_of_nodes,
 )
 from placer_cli.report.html import Html
@@ -35,20 +40,21 @@ from placer_cli.report.page import (
     sortable_table,
 )
 from placer_models.cluster import Node
+from placer_models.message_text import count_with_noun
 from placer_models.placement import PodPlacement
 
 AnswerTree = Any
 """A document of an answer, as programs read it: the figures of a page are those of the document."""
 
-_WIDE = Canvas(4_000)
+_WIDE = WidthAndMarks(4_000)
 _MOST_NODES = 1_000
 """So many nodes are listed."""
 
 
-def plan_page(question: PlanQuestion, answer: PlanAnswer, foot: str) -> str:
+def purchase_plan_page(question: PlanQuestion, answer: PlanAnswer, foot: str) -> str:
     """Return the report of what to buy."""
-    tree = plan_to_json(question, answer)
-    lead = opening_lines_of(draw_purchase_plan(question, answer, _WIDE))
+    tree = plan_answer_to_dict(question, answer)
+    lead = opening_lines_of_drawing(draw_purchase_plan(question, answer, _WIDE))
     return html_page(question.name or "What to buy", lead, _plan(question, answer, tree), foot)
 
 
@@ -65,7 +71,7 @@ def _plan(question: PlanQuestion, answer: PlanAnswer, tree: AnswerTree) -> Itera
         )
     if tree["mix"]:
         parts = [
-            Bar(
+            ChartBar(
                 f"{one['count']:,} × {one['offer']}",
                 float(one["price"]),
                 _coins(one["price"], coin),
@@ -139,7 +145,9 @@ def _binding(tree: AnswerTree) -> Iterator[Html]:
         what = one["resource"] or "nothing in particular"
         percent = f", {one['percent']} % of its price" if one["percent"] else ""
         yield html_paragraphs([f"{one['offer']}: {what}{percent}"])
-        uses = [Bar(use["resource"], use["percent"], f"{use['percent']} %") for use in one["uses"]]
+        uses = [
+            ChartBar(use["resource"], use["percent"], f"{use['percent']} %") for use in one["uses"]
+        ]
         yield bar_chart(uses, 100.0)
 
 
@@ -149,22 +157,26 @@ def _nodes(scenario: str, nodes: Sequence[Node], places: Sequence[PodPlacement])
         [node.name, _number(pods[node.name])] for node in nodes
     ]
     more = len(listed) - _MOST_NODES
-    note = html_paragraphs([f"and {count_text(more, 'node')} more"] if more > 0 else [], "faint")
+    note = html_paragraphs(
+        [f"and {count_with_noun(more, 'node')} more"] if more > 0 else [], "faint"
+    )
     table = sortable_table(("node", "#pods"), listed[:_MOST_NODES])
     return html_section(f"Nodes ({scenario})", table, note)
 
 
 def growth_page(question: PlanQuestion, found: GrowthCurve, foot: str) -> str:
     """Return the report of a demand that grows."""
-    tree = growth_to_json(question, found)
-    lead = opening_lines_of(draw_growth(question, found, _WIDE))
+    tree = plan_growth_to_dict(question, found)
+    lead = opening_lines_of_drawing(draw_growth(question, found, _WIDE))
     return html_page(question.name or "Growth", lead, _growth(question, found, tree), foot)
 
 
 def _growth(question: PlanQuestion, found: GrowthCurve, tree: AnswerTree) -> Iterator[Html]:
     coin = f" {tree['currency']}" if tree["currency"] else ""
     points = [
-        CurvePoint(float(step.scale), None if step.price is None else float(step.price), step.nodes)
+        GrowthChartPoint(
+            float(step.scale), None if step.price is None else float(step.price), step.nodes
+        )
         for step in found.of_first_case()
     ]
     if len(points) > 1 and any(point.price is not None for point in points):
@@ -205,15 +217,15 @@ def survival_page(
     foot: str,
 ) -> str:
     """Return the report of losses, the worst first; arguments are those of the drawing."""
-    tree = survival_to_json(answer, move_budget, currency)
-    lead = opening_lines_of(draw_survival(answer, nodes, domain, currency, waiting, _WIDE))
+    tree = survival_answer_to_dict(answer, move_budget, currency)
+    lead = opening_lines_of_drawing(draw_survival(answer, nodes, domain, currency, waiting, _WIDE))
     return html_page("What a failure costs", lead, _losses(tree, domain), foot)
 
 
 def _losses(tree: AnswerTree, domain: str) -> Iterator[Html]:
     coin = f" {tree['currency']}" if tree["currency"] else ""
     parts = [
-        Bar(one["name"], len(one["unplaced"]), f"{len(one['unplaced'])} of {one['pods']}")
+        ChartBar(one["name"], len(one["unplaced"]), f"{len(one['unplaced'])} of {one['pods']}")
         for one in tree["losses"]
         if one["unplaced"]
     ]
@@ -247,14 +259,14 @@ def _mended(mend: AnswerTree, coin: str) -> str:
 
 def fit_count_page(steps: Sequence[FitCount], shape: str, waiting: int, foot: str) -> str:
     """Return the report of how many more fit."""
-    tree = fit_answer_to_json(steps, waiting)
-    lead = opening_lines_of(draw_fit(steps, shape, waiting, _WIDE))
+    tree = fit_answer_to_dict(steps, waiting)
+    lead = opening_lines_of_drawing(draw_fit_counts(steps, shape, waiting, _WIDE))
     return html_page("How many more fit", lead, _fit(steps, tree), foot)
 
 
 def _fit(steps: Sequence[FitCount], tree: AnswerTree) -> Iterator[Html]:
     parts = [
-        Bar(
+        ChartBar(
             ", ".join(step["changes"]) or "as it is",
             step["count"],
             f"{step['count']:,}" if step["proven"] else f"{step['count']:,} to {step['bound']:,}",
@@ -296,7 +308,7 @@ def _unplaced(pods: Sequence[AnswerTree], title: str = "Without a place") -> Htm
         alike = (one.get("count") or 1) - 1
         name = one["name"] or "any"
         by_why.setdefault(why, []).append(f"{name} and {alike:,} like it" if alike else name)
-    rows = [[fold_names(names), why] for why, names in by_why.items()]
+    rows = [[names_as_host_lists(names), why] for why, names in by_why.items()]
     return html_section(title, sortable_table(("pods", "why"), rows))
 
 

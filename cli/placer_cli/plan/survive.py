@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from placer_cli.console import print_drawing
-from placer_cli.exits import Exit
+from placer_cli.exits import ExitCode
 from placer_cli.illegal import SkipIllegal
 from placer_cli.options import InstanceFiles, number_option, seconds_option
-from placer_cli.output import Format, print_json_or_yaml
+from placer_cli.output import OutputFormat, print_json_or_yaml
 from placer_cli.plan.cluster_question import (
     AnswerFormat,
-    ClusterQuestionOptions,
+    PlanClusterQuestionOptions,
     answer_or_raise_if_interrupted,
 )
 from placer_cli.plan.sweeping import LEAST_S, ExecutorAddress, Processes, sweep_workers_from_options
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 MOST_NODES = 100
 
 
-def survive(
+def plan_survive_command(
     instance: InstanceFiles,
     nodes: Annotated[
         int | None,
@@ -56,7 +56,7 @@ def survive(
     processes: Processes = None,
     executor: ExecutorAddress = None,
     report: ReportFile = None,
-    form: AnswerFormat = Format.TABLE,
+    form: AnswerFormat = OutputFormat.TABLE,
     skip_illegal: SkipIllegal = False,
     scheduler_name: SchedulerNames = None,
     gated: Gated = False,
@@ -71,16 +71,16 @@ def survive(
     if nodes is not None and domain is not None:
         raise typer.BadParameter("--nodes and --domain are two questions; ask one")
     who = waiting_pod_filter_from_options(scheduler_name, gated=gated, ignore=ignore)
-    question = ClusterQuestionOptions(instance, form, report, who, skip_illegal)
+    question = PlanClusterQuestionOptions(instance, form, report, who, skip_illegal)
     workers = sweep_workers_from_options(processes, executor)
     answer = answer_or_raise_if_interrupted(
         lambda: _survive(question, nodes or 1, domain or "", move_budget, offers, seconds, workers)
     )
-    raise typer.Exit(Exit.NOT_ALL if answer.failed else Exit.DONE)
+    raise typer.Exit(ExitCode.NOT_ALL if answer.failed else ExitCode.DONE)
 
 
 def _survive(
-    question: ClusterQuestionOptions,
+    question: PlanClusterQuestionOptions,
     nodes: int,
     domain: str,
     move_budget: int,
@@ -113,14 +113,14 @@ def _survive(
             raise typer.BadParameter(f"{option}: {error}") from None
     waiting = sum(len(gang.pods) for gang in instance.gangs)
 
-    if question.form is Format.TABLE:
+    if question.form is OutputFormat.TABLE:
         from placer_cli.plan.draw_survival import draw_survival
 
         print_drawing(partial(draw_survival, answer, nodes, domain, currency, waiting))
     else:
-        from placer.plan.to_json import survival_to_json
+        from placer.plan.to_json import survival_answer_to_dict
 
-        print_json_or_yaml(survival_to_json(answer, move_budget, currency), question.form)
+        print_json_or_yaml(survival_answer_to_dict(answer, move_budget, currency), question.form)
     if question.report is not None:
         from placer_cli.plan.pages import survival_page
 

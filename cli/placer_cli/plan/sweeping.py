@@ -39,12 +39,12 @@ def sweep_workers_from_options(processes: int | None, address: str | None) -> "S
     """Return the workers that the options name; usage errors are told as such."""
     from placer.sweep.workers import make_sweep_workers
 
-    with workers_errors_as_usage():
+    with sweep_worker_errors_as_usage_errors():
         return make_sweep_workers(processes, address)
 
 
 @contextmanager
-def workers_errors_as_usage() -> Iterator[None]:
+def sweep_worker_errors_as_usage_errors() -> Iterator[None]:
     """Tell of workers that cannot be had as of wrong usage."""
     from placer.sweep.workers import SweepWorkersError
 

@@ -7,13 +7,14 @@ from fractions import Fraction
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from placer.queue.advice import JobThreadAdvice
+from placer.queue.advice import JobThreadCountAdvice
+from placer.queue.explain import us_as_seconds_text_without_unit
 from placer.queue.file.history_file import ThreadLengthHistory
-from placer_cli.draw.canvas import Canvas
+from placer_cli.draw.canvas import WidthAndMarks
 from placer_cli.draw.palette import BAD, GOOD, QUIET, STRONG
-from placer_cli.draw.tables import table
-from placer_cli.draw.texts import count_text
-from placer_cli.queue.times import percent_text, plain_seconds, seconds_text
+from placer_cli.draw.tables import table_without_empty_columns
+from placer_cli.queue.times import percent_text, us_as_seconds_text
+from placer_models.message_text import count_with_noun
 
 _EDGES = tuple(Fraction(n, 4) for n in (1, 2, 3, 4)) + tuple(map(Fraction, (2, 4, 8)))
 """Bin edges as multiples of the target."""
@@ -25,11 +26,11 @@ _LABEL_COLUMNS = 20
 _SHARE_COLUMNS = 7
 
 
-def draw_thread_count_advice(history: ThreadLengthHistory, canvas: Canvas) -> Group:
+def draw_thread_count_advice(history: ThreadLengthHistory, canvas: WidthAndMarks) -> Group:
     """Draw the advice for every job, then the distribution of each job's lengths."""
     advice = history.advice()
     target, majority = (
-        seconds_text(history.target_us),
+        us_as_seconds_text(history.target_us),
         percent_text(Fraction(history.majority_permille, 1000)),
     )
     parts: list[RenderableType] = [
@@ -47,14 +48,14 @@ def draw_thread_count_advice(history: ThreadLengthHistory, canvas: Canvas) -> Gr
     return Group(*parts)
 
 
-def _table(advice: Sequence[JobThreadAdvice], majority: str, width: int) -> RenderableType:
+def _table(advice: Sequence[JobThreadCountAdvice], majority: str, width: int) -> RenderableType:
     head = ("job", "threads", "work s", "in time", "by work")
     names = (*head, f"for {majority}", "advice", "then in time")
     rows = [
         (
             job.job,
             f"{job.now:,}",
-            plain_seconds(job.work_us),
+            us_as_seconds_text_without_unit(job.work_us),
             percent_text(job.within_now),
             f"{job.by_work:,}",
             f"{job.for_majority:,}",
@@ -63,20 +64,22 @@ def _table(advice: Sequence[JobThreadAdvice], majority: str, width: int) -> Rend
         )
         for job in advice
     ]
-    return table(names, rows, width, numbers=names[1:], spare=("then in time", "work s"))
+    return table_without_empty_columns(
+        names, rows, width, numbers=names[1:], spare=("then in time", "work s")
+    )
 
 
-def _advised(job: JobThreadAdvice) -> str:
+def _advised(job: JobThreadCountAdvice) -> str:
     if job.threads == job.now:
         return f"{job.threads:,} as now"
     factor = f"{float(job.factor):.1f}".removesuffix(".0")
     return f"{job.threads:,} = {factor} x"
 
 
-def _distribution(job: JobThreadAdvice, target_us: int, canvas: Canvas) -> Text:
+def _distribution(job: JobThreadCountAdvice, target_us: int, canvas: WidthAndMarks) -> Text:
     """Draw which share of the threads falls between multiples of the target."""
     pictures = [_bins(job.lengths_us, target_us)]
-    headings = [f"{count_text(job.now, 'thread')} now"]
+    headings = [f"{count_with_noun(job.now, 'thread')} now"]
     if job.threads != job.now:
         pictures.append(_bins([length / job.factor for length in job.lengths_us], target_us))
         headings.append(f"as {job.threads:,} threads")
@@ -106,7 +109,8 @@ def _bins(lengths_us: Sequence[int | Fraction], target_us: int) -> list[int]:
 
 def _label(i: int, target_us: int) -> str:
     if i == 0:
-        return f"up to {seconds_text(_EDGES[0] * target_us)}"
+        return f"up to {us_as_seconds_text(_EDGES[0] * target_us)}"
     if i == len(_EDGES):
-        return f"over {seconds_text(_EDGES[-1] * target_us)}"
-    return f"{plain_seconds(_EDGES[i - 1] * target_us)} to {seconds_text(_EDGES[i] * target_us)}"
+        return f"over {us_as_seconds_text(_EDGES[-1] * target_us)}"
+    low = us_as_seconds_text_without_unit(_EDGES[i - 1] * target_us)
+    return f"{low} to {us_as_seconds_text(_EDGES[i] * target_us)}"

@@ -5,16 +5,16 @@ from typing import Annotated
 
 import typer
 
-from placer.queue.model import ChargeTime
+from placer.queue.model import FlowChargeTime
 from placer_cli.commands_on_demand import command_group
 from placer_cli.console import print_drawing
-from placer_cli.exits import Exit
+from placer_cli.exits import ExitCode
 from placer_cli.options import LARGEST_SEED, format_option, number_option, output_option
 from placer_cli.output import (
-    Format,
+    OutputFormat,
     print_json_or_yaml,
     refuse_overwriting_inputs,
-    write_whole,
+    replace_file_with_text,
 )
 
 queue_app = command_group(
@@ -23,13 +23,15 @@ queue_app = command_group(
 )
 
 
-@queue_app.command(epilog="Example: placer queue simulate instances/queues/fig-3-10.yaml")
-def simulate(
+@queue_app.command(
+    "simulate", epilog="Example: placer queue simulate instances/queues/fig-3-10.yaml"
+)
+def queue_simulate_command(
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="A file of kind QueueSimulation; - is stdin.")
     ],
     charge: Annotated[
-        ChargeTime | None,
+        FlowChargeTime | None,
         typer.Option(
             help="When flows pay, in place of what FILE says; running is the literal rule."
         ),
@@ -39,7 +41,7 @@ def simulate(
     ] = None,
     decisions: Annotated[int, number_option("Explain the first N real choices.", 0)] = 5,
     rows: Annotated[int, number_option("Draw so many threads of capacity at most.", 0)] = 24,
-    form: Annotated[Format, format_option("How the result is printed.")] = Format.TABLE,
+    form: Annotated[OutputFormat, format_option("How the result is printed.")] = OutputFormat.TABLE,
     svg: Annotated[Path | None, output_option("Write the pictures to FILE as SVG.")] = None,
 ) -> None:
     """Run the jobs of FILE on its threads of capacity, and draw what happens.
@@ -48,43 +50,43 @@ def simulate(
     """
     from dataclasses import replace
 
-    from placer.queue.file.simulation_file import read_simulation
+    from placer.queue.file.simulation_file import read_queue_scenario
     from placer.queue.simulation.engine import simulate_fair_queue as run
 
     refuse_overwriting_inputs("--svg", svg, [file])
-    scenario = read_simulation(file, seed=seed)
+    scenario = read_queue_scenario(file, seed=seed)
     result = run(scenario if charge is None else replace(scenario, charge=charge))
     if svg is not None:
         from placer_cli.queue.svg import simulation_svg
 
-        write_whole(svg, simulation_svg(result))
-    if form is Format.TABLE:
-        from placer_cli.queue.simulated import draw_simulated
+        replace_file_with_text(svg, simulation_svg(result))
+    if form is OutputFormat.TABLE:
+        from placer_cli.queue.simulated import draw_simulation
 
-        print_drawing(lambda canvas: draw_simulated(result, canvas, rows, decisions))
+        print_drawing(lambda canvas: draw_simulation(result, canvas, rows, decisions))
     else:
-        from placer_cli.queue.trees import simulation_to_json
+        from placer_cli.queue.trees import queue_simulation_to_dict
 
-        print_json_or_yaml(simulation_to_json(result), form)
-    raise typer.Exit(Exit.NOT_ALL if result.never_ran else Exit.DONE)
+        print_json_or_yaml(queue_simulation_to_dict(result), form)
+    raise typer.Exit(ExitCode.NOT_ALL if result.never_ran else ExitCode.DONE)
 
 
-@queue_app.command(epilog="Example: placer queue advise instances/queues/history.yaml")
-def advise(
+@queue_app.command("advise", epilog="Example: placer queue advise instances/queues/history.yaml")
+def queue_advise_command(
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="A file of kind QueueHistory; - is stdin.")
     ],
-    form: Annotated[Format, format_option("How the advice is printed.")] = Format.TABLE,
+    form: Annotated[OutputFormat, format_option("How the advice is printed.")] = OutputFormat.TABLE,
 ) -> None:
     """Say how many threads of work each job of FILE should have, and why."""
     from placer.queue.file.history_file import read_thread_length_history
 
     history = read_thread_length_history(file)
-    if form is Format.TABLE:
+    if form is OutputFormat.TABLE:
         from placer_cli.queue.advised import draw_thread_count_advice
 
         print_drawing(lambda canvas: draw_thread_count_advice(history, canvas))
     else:
-        from placer_cli.queue.trees import thread_count_advice_to_json
+        from placer_cli.queue.trees import thread_count_advice_to_dict
 
-        print_json_or_yaml(thread_count_advice_to_json(history), form)
+        print_json_or_yaml(thread_count_advice_to_dict(history), form)

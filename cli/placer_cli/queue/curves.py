@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from rich.text import Text
 
 from placer.queue.simulation.curves import curve_means_in_time_bins, job_threads_over_time
-from placer.queue.simulation.result import SimulationResult
-from placer_cli.draw.canvas import Canvas
+from placer.queue.simulation.result import QueueSimulationResult
+from placer_cli.draw.canvas import WidthAndMarks
 from placer_cli.draw.palette import QUIET
 from placer_cli.draw.threads import StyledMark
 from placer_cli.queue.gantt import COUNT_COLUMNS, LABEL_COLUMNS, time_axis
@@ -15,7 +15,7 @@ ROWS = 12
 
 
 def draw_threads_over_time(
-    result: SimulationResult, cells: Mapping[str, StyledMark], canvas: Canvas
+    result: QueueSimulationResult, cells: Mapping[str, StyledMark], canvas: WidthAndMarks
 ) -> Text:
     """Draw the threads in use of each job, one job on top of the other."""
     columns = max(canvas.width - LABEL_COLUMNS - COUNT_COLUMNS, 10)

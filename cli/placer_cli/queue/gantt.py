@@ -6,18 +6,21 @@ from collections.abc import Mapping
 from rich.style import Style
 from rich.text import Text
 
-from placer.queue.simulation.result import SimulatedJobThread, SimulationResult
-from placer_cli.draw.canvas import UNICODE, Canvas
+from placer.queue.simulation.result import QueueSimulationResult, SimulatedJobThread
+from placer_cli.draw.canvas import UNICODE, WidthAndMarks
 from placer_cli.draw.palette import QUIET
 from placer_cli.draw.threads import StyledMark
-from placer_cli.queue.times import seconds_text
+from placer_cli.queue.times import us_as_seconds_text
 
 LABEL_COLUMNS = 6
 COUNT_COLUMNS = 5
 
 
 def draw_gantt(
-    result: SimulationResult, cells: Mapping[str, StyledMark], canvas: Canvas, most_rows: int
+    result: QueueSimulationResult,
+    cells: Mapping[str, StyledMark],
+    canvas: WidthAndMarks,
+    most_rows: int,
 ) -> Text:
     """Draw the runs; each begins with its job's mark. The count of runs ends a row."""
     columns = max(canvas.width - LABEL_COLUMNS - COUNT_COLUMNS, 10)
@@ -38,7 +41,7 @@ def draw_gantt(
 
 def time_axis(end_us: int, columns: int) -> Text:
     """Return the line below a picture: time 0 at the left, the end at the right."""
-    end = seconds_text(end_us)
+    end = us_as_seconds_text(end_us)
     gap = max(columns - len(end) - len("0 s"), 1)
     return Text(f"{'':<{LABEL_COLUMNS}}0 s{'':<{gap}}{end}", QUIET, no_wrap=True, overflow="crop")
 
@@ -49,7 +52,7 @@ def _row(
     cells: Mapping[str, StyledMark],
     end_us: int,
     columns: int,
-    canvas: Canvas,
+    canvas: WidthAndMarks,
 ) -> None:
     """Append a cell for each slice of time: who ran in the middle of it."""
     line = "─" if canvas.marks is UNICODE else "-"

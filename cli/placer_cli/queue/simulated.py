@@ -6,21 +6,25 @@ from fractions import Fraction
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from placer.queue.explain import flow_choices_in_words
-from placer.queue.model import ONE_MILLI, ChargeTime
-from placer.queue.simulation.result import JobResult, SimulatedJobThread, SimulationResult
-from placer_cli.draw.canvas import Canvas
+from placer.queue.explain import flow_choices_in_words, us_as_seconds_text_without_unit
+from placer.queue.model import ONE_MILLI, FlowChargeTime
+from placer.queue.simulation.result import (
+    QueueSimulationResult,
+    SimulatedJobResult,
+    SimulatedJobThread,
+)
+from placer_cli.draw.canvas import WidthAndMarks
 from placer_cli.draw.palette import BAD, QUIET, STRONG, owner_marks, owner_style
-from placer_cli.draw.tables import TableCell, table
-from placer_cli.draw.texts import count_text
+from placer_cli.draw.tables import TableCell, table_without_empty_columns
 from placer_cli.draw.threads import StyledMark
 from placer_cli.queue.curves import draw_threads_over_time
 from placer_cli.queue.gantt import draw_gantt
-from placer_cli.queue.times import percent_text, plain_seconds, seconds_text, weight_text
+from placer_cli.queue.times import percent_text, us_as_seconds_text, weight_text
+from placer_models.message_text import count_with_noun
 
 
-def draw_simulated(
-    result: SimulationResult, canvas: Canvas, most_rows: int, most_decisions: int
+def draw_simulation(
+    result: QueueSimulationResult, canvas: WidthAndMarks, most_rows: int, most_decisions: int
 ) -> Group:
     """Draw a simulation: at most so many threads of capacity, so many decisions."""
     marks = owner_marks(len(result.jobs))
@@ -43,7 +47,9 @@ def draw_simulated(
     return Group(*parts)
 
 
-def _jobs(result: SimulationResult, cells: dict[str, StyledMark], width: int) -> RenderableType:
+def _jobs(
+    result: QueueSimulationResult, cells: dict[str, StyledMark], width: int
+) -> RenderableType:
     weights = {job.name: job.weight_milli for job in result.scenario.jobs}
     groups = {group.name: group.weight_milli for group in result.scenario.groups}
     rows = [
@@ -52,11 +58,13 @@ def _jobs(result: SimulationResult, cells: dict[str, StyledMark], width: int) ->
     ]
     times = ("arrives", "starts", "ends", "took", "service")
     names = ("", "job", "group", "weight", "threads", *times)
-    return table(names, rows, width, numbers=names[3:], spare=("weight", "took"))
+    return table_without_empty_columns(
+        names, rows, width, numbers=names[3:], spare=("weight", "took")
+    )
 
 
 def _job_row(
-    job: JobResult, cell: StyledMark, weight_milli: int, group_milli: int
+    job: SimulatedJobResult, cell: StyledMark, weight_milli: int, group_milli: int
 ) -> list[TableCell]:
     group = job.group if group_milli == ONE_MILLI else f"{job.group} ({weight_text(group_milli)})"
     never = Text("never", BAD)
@@ -66,57 +74,60 @@ def _job_row(
         group,
         weight_text(weight_milli),
         f"{job.threads:,}",
-        plain_seconds(job.arrives_us),
-        never if job.first_start_us is None else plain_seconds(job.first_start_us),
-        never if job.end_us is None else plain_seconds(job.end_us),
-        "" if job.took_us is None else plain_seconds(job.took_us),
-        plain_seconds(job.service),
+        us_as_seconds_text_without_unit(job.arrives_us),
+        never
+        if job.first_start_us is None
+        else us_as_seconds_text_without_unit(job.first_start_us),
+        never if job.end_us is None else us_as_seconds_text_without_unit(job.end_us),
+        "" if job.took_us is None else us_as_seconds_text_without_unit(job.took_us),
+        us_as_seconds_text_without_unit(job.service),
     ]
 
 
-def _summary(result: SimulationResult) -> Iterator[Text]:
+def _summary(result: QueueSimulationResult) -> Iterator[Text]:
     used = Fraction(result.service, max(result.capacity_us, 1))
-    told = f"All ends at {seconds_text(result.makespan_us)}"
+    told = f"All ends at {us_as_seconds_text(result.makespan_us)}"
     if result.never_ran:
         # Bounds on the end of all threads say nothing of the end of some.
-        told = f"What ran ended at {seconds_text(result.makespan_us)}"
+        told = f"What ran ended at {us_as_seconds_text(result.makespan_us)}"
     else:
-        told += f"; no order of the threads could end before {seconds_text(result.lower_bound_us)}"
+        earliest = us_as_seconds_text(result.lower_bound_us)
+        told += f"; no order of the threads could end before {earliest}"
     if result.upper_bound_us is not None and not result.never_ran:
-        told += f", none without idling after {seconds_text(result.upper_bound_us)}"
+        told += f", none without idling after {us_as_seconds_text(result.upper_bound_us)}"
     yield Text(
         f"Times and service are in seconds. {told}. {percent_text(used)} of the capacity was used."
     )
     yield from _fairness(result)
     yield from _waits(result)
     for job, threads in result.never_ran:
-        yield Text(f"{count_text(threads, 'thread')} of {job} never ran: no room", BAD)
+        yield Text(f"{count_with_noun(threads, 'thread')} of {job} never ran: no room", BAD)
 
 
-def _fairness(result: SimulationResult) -> Iterator[Text]:
+def _fairness(result: QueueSimulationResult) -> Iterator[Text]:
     lead = result.lead
     if lead is None or lead.flow is None:
         return
     ratio = f"{float(lead.ratio):.2f}".rstrip("0").rstrip(".")
-    told = "at dispatch" if result.scenario.charge is ChargeTime.DISPATCH else "as threads run"
+    told = "at dispatch" if result.scenario.charge is FlowChargeTime.DISPATCH else "as threads run"
     yield Text(
         f"Charged {told}: the largest lead of a flow over a sibling that waited was {ratio} of its "
-        f"longest thread ({lead.flow} over {lead.over}, at {seconds_text(lead.at_us)})."
+        f"longest thread ({lead.flow} over {lead.over}, at {us_as_seconds_text(lead.at_us)})."
     )
 
 
-def _waits(result: SimulationResult) -> Iterator[Text]:
+def _waits(result: QueueSimulationResult) -> Iterator[Text]:
     """Say how long gangs waited once their turn had come."""
     waits = [(run.start_us - run.turn_us, run) for run in result.runs if run.turn_us is not None]
     if not waits:
         return
     wait_us, run = max(waits, key=lambda item: item[0])
-    before = count_text(max(run.passes for _, run in waits), "thread")
+    before = count_with_noun(max(run.passes for _, run in waits), "thread")
     turn = "its turn" if len(waits) == 1 else "their turn"
     yield Text(
-        f"{count_text(len(waits), 'gang')} did not fit when {turn} came. "
-        f"The longest wait from then on was {seconds_text(wait_us)} "
-        f"({run.job} #{run.thread}, from {seconds_text(run.turn_us or 0)}); "
+        f"{count_with_noun(len(waits), 'gang')} did not fit when {turn} came. "
+        f"The longest wait from then on was {us_as_seconds_text(wait_us)} "
+        f"({run.job} #{run.thread}, from {us_as_seconds_text(run.turn_us or 0)}); "
         f"at most {before} of work went before one."
     )
 
@@ -127,11 +138,11 @@ def _was_a_choice(run: SimulatedJobThread) -> bool:
 
 def _decision(run: SimulatedJobThread) -> Text:
     where = ",".join(f"C{number}" for number in run.on)
-    text = Text(f"{seconds_text(run.start_us):>9} ", QUIET)
+    text = Text(f"{us_as_seconds_text(run.start_us):>9} ", QUIET)
     text.append(f"{where} takes {run.job} #{run.thread}: ")
     text.append(flow_choices_in_words(run.steps))
     if run.turn_us is not None:
-        text.append(f"; its turn came at {seconds_text(run.turn_us)}")
+        text.append(f"; its turn came at {us_as_seconds_text(run.turn_us)}")
     elif run.steps and run.steps[-1].chosen != run.job:
         text.append(f"; {run.steps[-1].chosen} had to wait")
     if run.passes:

@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from html import escape
 
+from placer.queue.explain import us_as_seconds_text_without_unit
 from placer.queue.model import ONE_MILLI, US_PER_S
 from placer.queue.simulation.curves import Curve, job_threads_over_time, service_over_time
-from placer.queue.simulation.result import SimulationResult
+from placer.queue.simulation.result import QueueSimulationResult
 from placer_cli.draw.svg import COLOURS, svg_text
-from placer_cli.queue.times import plain_seconds, seconds_text
+from placer_cli.queue.times import us_as_seconds_text
 
 WIDTH = 960
 LEFT, RIGHT = 70, 20
@@ -20,7 +21,7 @@ MOST_TIPS = 500
 """Up to this many runs each has its own bar and tip; beyond it a job's bars are one path."""
 
 
-def simulation_svg(result: SimulationResult) -> str:
+def simulation_svg(result: QueueSimulationResult) -> str:
     """Return the picture of a simulation."""
     colours = {job.name: COLOURS[i % len(COLOURS)] for i, job in enumerate(result.jobs)}
     page = _Page(max(result.makespan_us, 1))
@@ -86,7 +87,7 @@ class _Page:
             self.text(LEFT - 6, top + 9, most, end=True)
             self.text(LEFT - 6, top + height, "0", end=True)
         self.text(LEFT, top + height + 14, "0 s")
-        self.text(LEFT + PLOT, top + height + 14, seconds_text(self._end_us), end=True)
+        self.text(LEFT + PLOT, top + height + 14, us_as_seconds_text(self._end_us), end=True)
 
     def finished(self, height: float) -> str:
         head = (
@@ -109,7 +110,9 @@ def _legend(page: _Page, colours: Mapping[str, str], top: float) -> float:
     return top + 34
 
 
-def _gantt(page: _Page, result: SimulationResult, colours: Mapping[str, str], top: float) -> float:
+def _gantt(
+    page: _Page, result: QueueSimulationResult, colours: Mapping[str, str], top: float
+) -> float:
     threads = result.scenario.capacity.most
     row = max(4, min(18, 400 // threads))
     page.frame(top, row * threads, "Threads of capacity: which thread of work ran when", "")
@@ -118,9 +121,8 @@ def _gantt(page: _Page, result: SimulationResult, colours: Mapping[str, str], to
             page.text(LEFT - 6, top + row * number - row * 0.25, f"C{number}", end=True)
     bars: dict[str, list[str]] = {job: [] for job in colours}
     for run in result.runs:
-        tip = (
-            f"{run.job} #{run.thread}: {plain_seconds(run.start_us)} to {seconds_text(run.end_us)}"
-        )
+        start, end = us_as_seconds_text_without_unit(run.start_us), us_as_seconds_text(run.end_us)
+        tip = f"{run.job} #{run.thread}: {start} to {end}"
         x, width = page.x(run.start_us), page.x(run.end_us) - page.x(run.start_us)
         for number in run.on:
             y = top + row * (number - 1) + 0.5

@@ -2,18 +2,12 @@
 
 from fractions import Fraction
 
-from placer.queue.model import US_PER_S
+from placer.queue.explain import us_as_seconds_text_without_unit
 
 
-def seconds_text(time_us: int | Fraction) -> str:
+def us_as_seconds_text(time_us: int | Fraction) -> str:
     """Write microseconds as seconds: ``1,020 s``, ``0.25 s``."""
-    return f"{plain_seconds(time_us)} s"
-
-
-def plain_seconds(time_us: int | Fraction) -> str:
-    """Write microseconds as seconds, to the millisecond, without the unit."""
-    text = f"{float(time_us) / US_PER_S:,.3f}"
-    return text.rstrip("0").rstrip(".")
+    return f"{us_as_seconds_text_without_unit(time_us)} s"
 
 
 def percent_text(share: Fraction) -> str:

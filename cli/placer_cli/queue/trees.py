@@ -2,12 +2,12 @@
 
 from placer.queue.file.history_file import ThreadLengthHistory
 from placer.queue.model import US_PER_S, SiblingFlowChoice
-from placer.queue.simulation.result import SimulatedJobThread, SimulationResult
+from placer.queue.simulation.result import QueueSimulationResult, SimulatedJobThread
 
 API_VERSION = "placer/v1"
 
 
-def simulation_to_json(result: SimulationResult) -> dict[str, object]:
+def queue_simulation_to_dict(result: QueueSimulationResult) -> dict[str, object]:
     """Return a simulation's document."""
     bound = result.upper_bound_us
     lead = result.lead
@@ -46,7 +46,7 @@ def simulation_to_json(result: SimulationResult) -> dict[str, object]:
     }
 
 
-def thread_count_advice_to_json(history: ThreadLengthHistory) -> dict[str, object]:
+def thread_count_advice_to_dict(history: ThreadLengthHistory) -> dict[str, object]:
     """Return the document of an advice."""
     return {
         "apiVersion": API_VERSION,

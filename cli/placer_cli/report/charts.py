@@ -16,7 +16,7 @@ _TICKS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class ChartBar:
     """An amount with a name.
 
     Attributes:
@@ -30,7 +30,7 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
-class CurvePoint:
+class GrowthChartPoint:
     """A point of a curve.
 
     Attributes:
@@ -45,7 +45,7 @@ class CurvePoint:
     nodes: int
 
 
-def bar_chart(of: Sequence[Bar], most: float | None = None) -> Html:
+def bar_chart(of: Sequence[ChartBar], most: float | None = None) -> Html:
     """Return bars one below the other, as long as their amounts.
 
     Args:
@@ -72,7 +72,7 @@ def _percent(amount: float, full: float) -> float:
 
 
 def price_over_demand_chart(
-    points: Sequence[CurvePoint], currency: str, burst: float | None
+    points: Sequence[GrowthChartPoint], currency: str, burst: float | None
 ) -> Html:
     """Return price and nodes over the size of the demand.
 
@@ -130,7 +130,7 @@ def price_over_demand_chart(
 class _Axes:
     """Where sizes, prices and nodes are in the picture."""
 
-    def __init__(self, points: Sequence[CurvePoint]) -> None:
+    def __init__(self, points: Sequence[GrowthChartPoint]) -> None:
         scales = [point.scale for point in points]
         self._first, self._last = min(scales), max(scales)
         self._price = _ceiling(max((p.price or 0.0 for p in points), default=0.0))

@@ -22,7 +22,7 @@ _COLUMNS = 4_000
 """So wide that no sentence of a lead is broken."""
 
 
-def opening_lines_of(drawing: RenderableType) -> list[str]:
+def opening_lines_of_drawing(drawing: RenderableType) -> list[str]:
     """Return the lines of a drawing up to its first empty one."""
     text = io.StringIO()
     console = Console(file=text, width=_COLUMNS, markup=False, highlight=False, emoji=False)

@@ -9,17 +9,17 @@ import typer
 
 from placer_cli.console import print_note
 from placer_cli.output import (
-    output_path,
+    parse_output_path,
     refuse_overwriting_inputs,
     refuse_unwritable,
-    write_whole,
+    replace_file_with_text,
 )
 
 ReportFile = Annotated[
     Path | None,
     typer.Option(
         "--report",
-        parser=output_path,
+        parser=parse_output_path,
         metavar="FILE.html",
         help="Also write the answer to FILE as one HTML page, which needs nothing else.",
     ),
@@ -45,5 +45,5 @@ def report_footer(what: str) -> str:
 
 def write_report(file: Path, text: str) -> None:
     """Write a report, and say so."""
-    write_whole(file, text)
+    replace_file_with_text(file, text)
     print_note(f"wrote {file}: a report for a browser")

@@ -6,12 +6,12 @@ from typing import Any
 
 from placer.search.options import SolveOptions
 from placer_cli.draw.answer import draw_answer
-from placer_cli.draw.canvas import Canvas
+from placer_cli.draw.canvas import WidthAndMarks
 from placer_cli.draw.residents import is_non_system_pod
-from placer_cli.draw.texts import fold_names
+from placer_cli.draw.texts import names_as_host_lists
 from placer_cli.draw.waiting import waiting_pod_count
-from placer_cli.report.charts import Bar, bar_chart
-from placer_cli.report.from_drawings import opening_lines_of, report_sections_of_nodes
+from placer_cli.report.charts import ChartBar, bar_chart
+from placer_cli.report.from_drawings import opening_lines_of_drawing, report_sections_of_nodes
 from placer_cli.report.html import Html
 from placer_cli.report.page import (
     SortableTableCell,
@@ -21,7 +21,7 @@ from placer_cli.report.page import (
     sortable_table,
 )
 from placer_models.cluster import Instance
-from placer_models.instance.placement_file import solve_answer_to_json
+from placer_models.instance.placement_file import solve_answer_to_dict
 from placer_models.placement import (
     Answer,
     Move,
@@ -56,7 +56,7 @@ def solved_page(
             as it is known.
 
     """
-    lead = opening_lines_of(draw_answer(answer, instance, options, Canvas(4_000)))
+    lead = opening_lines_of_drawing(draw_answer(answer, instance, options, WidthAndMarks(4_000)))
     return html_page(
         instance.name or "Placement", lead, _sections(answer, instance, would_do), foot
     )
@@ -82,9 +82,9 @@ def _sections(
     )
     came = Counter(place.node for place in placement.pods)
     if came:
-        parts = [Bar(node, pods, f"{pods:,}") for node, pods in came.most_common(_MOST_BARS)]
+        parts = [ChartBar(node, pods, f"{pods:,}") for node, pods in came.most_common(_MOST_BARS)]
         yield html_section("Pods that come to each node", bar_chart(parts))
-    tree: Any = solve_answer_to_json(answer, instance, {})
+    tree: Any = solve_answer_to_dict(answer, instance, {})
     tiers = [
         [
             tier["name"],
@@ -104,7 +104,7 @@ def _sections(
         by_why.setdefault("; ".join(pod.reasons), []).append(
             pod_or_gang_title(pod.namespace, pod.name)
         )
-    unplaced = [[fold_names(names), why] for why, names in by_why.items()]
+    unplaced = [[names_as_host_lists(names), why] for why, names in by_why.items()]
     if unplaced:
         table = sortable_table(("pods", "why"), unplaced[:_MOST_ROWS])
         yield html_section("Without a place", table)

@@ -7,13 +7,13 @@ import typer
 
 from placer_cli.commands_on_demand import command_group
 from placer_cli.console import print_drawing
-from placer_cli.exits import Exit
+from placer_cli.exits import ExitCode
 from placer_cli.options import format_option, output_option, seconds_option
 from placer_cli.output import (
-    Format,
+    OutputFormat,
     print_json_or_yaml,
     refuse_overwriting_inputs,
-    write_whole,
+    replace_file_with_text,
 )
 
 slots_app = command_group(
@@ -25,11 +25,11 @@ slots_app = command_group(
 @slots_app.command(
     "compile", epilog="Example: placer slots compile instances/slots/word-count.yaml"
 )
-def compile_(
+def slots_compile_command(
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="A file of kind JobGraph; - is stdin.")
     ],
-    form: Annotated[Format, format_option("How the job is printed.")] = Format.TABLE,
+    form: Annotated[OutputFormat, format_option("How the job is printed.")] = OutputFormat.TABLE,
     svg: Annotated[Path | None, output_option("Write the graph to FILE as SVG.")] = None,
 ) -> None:
     """Compile the job graph of FILE: chains, pipelined regions, groups, fractions, slots.
@@ -41,31 +41,34 @@ def compile_(
     refuse_overwriting_inputs("--svg", svg, [file])
     job = compile_job_file(file)
     if svg is not None:
-        from placer_cli.slots.picture import job_svg
+        from placer_cli.slots.picture import compiled_job_svg
 
-        write_whole(svg, job_svg(job))
-    if form is Format.TABLE:
-        from placer_cli.slots.drawn import draw_job
+        replace_file_with_text(svg, compiled_job_svg(job))
+    if form is OutputFormat.TABLE:
+        from placer_cli.slots.drawn import draw_compiled_job
 
-        print_drawing(lambda canvas: draw_job(job, canvas))
+        print_drawing(lambda canvas: draw_compiled_job(job, canvas))
         return
-    from placer.slots.to_json import job_to_json
+    from placer.slots.to_json import compiled_job_graph_to_dict
 
-    print_json_or_yaml(job_to_json(job), form)
+    print_json_or_yaml(compiled_job_graph_to_dict(job), form)
 
 
 @slots_app.command(
+    "place",
     epilog="Example: placer slots place instances/slots/word-count.yaml "
-    "instances/slots/workers/small.yaml"
+    "instances/slots/workers/small.yaml",
 )
-def place(
+def slots_place_command(
     job_file: Annotated[
         Path, typer.Argument(metavar="JOB", help="A file of kind JobGraph; - is stdin.")
     ],
     workers_file: Annotated[
         Path, typer.Argument(metavar="WORKERS", help="A file of kind Workers; - is stdin.")
     ],
-    form: Annotated[Format, format_option("How the places are printed.")] = Format.TABLE,
+    form: Annotated[
+        OutputFormat, format_option("How the places are printed.")
+    ] = OutputFormat.TABLE,
     time_limit: Annotated[
         float | None,
         seconds_option(
@@ -80,7 +83,7 @@ def place(
     """
     from placer.slots.file import compile_job_file
     from placer.slots.workers.file import read_workers
-    from placer.slots.workers.place import place_job
+    from placer.slots.workers.place import place_job_on_workers
     from placer_models.files.documents import STANDARD_INPUT, shown_file_name
     from placer_models.files.errors import InputError
 
@@ -88,7 +91,7 @@ def place(
         raise typer.BadParameter("JOB and WORKERS are both standard input; name a file for one")
     job, pool = compile_job_file(job_file), read_workers(workers_file)
     try:
-        placed = place_job(job, pool, time_limit_s=time_limit)
+        placed = place_job_on_workers(job, pool, time_limit_s=time_limit)
     except OverflowError:
         raise InputError(
             shown_file_name(workers_file),
@@ -97,12 +100,12 @@ def place(
             "memory of all workers comes to more than 2**63 - 1 bytes; "
             "lower worker.resources or reserve",
         ) from None
-    if form is Format.TABLE:
+    if form is OutputFormat.TABLE:
         from placer_cli.slots.placed_slots import draw_slots_on_workers
 
         print_drawing(lambda canvas: draw_slots_on_workers(job, pool, placed, canvas))
     else:
-        from placer.slots.workers.to_json import slot_places_to_json
+        from placer.slots.workers.to_json import slot_places_to_dict
 
-        print_json_or_yaml(slot_places_to_json(job, placed), form)
-    raise typer.Exit(Exit.DONE if placed.all_placed else Exit.NOT_ALL)
+        print_json_or_yaml(slot_places_to_dict(job, placed), form)
+    raise typer.Exit(ExitCode.DONE if placed.all_placed else ExitCode.NOT_ALL)

@@ -6,15 +6,21 @@ from rich.console import RenderableType
 from rich.text import Text
 from rich.tree import Tree
 
-from placer.slots.amount_text import format_e8
-from placer.slots.compiled import CompiledJob, EdgeBetweenChains, Fractions, OperatorMemoryFractions
+from placer.slots.amount_text import format_hundred_millionths
+from placer.slots.compiled import (
+    CompiledDataflowJob,
+    EdgeBetweenChains,
+    Fractions,
+    OperatorMemoryFractions,
+)
 from placer.slots.graph import DEFAULT_GROUP
-from placer.slots.resources import ResourceAmounts, ResourceProfile
-from placer_cli.draw.canvas import Canvas
+from placer.slots.resources import ResourceProfile, SlotResourceAmounts
+from placer_cli.draw.canvas import WidthAndMarks
 from placer_cli.draw.palette import ACCENT, BAD, FRAME, QUIET, STRONG
-from placer_cli.draw.tables import cut_table
+from placer_cli.draw.tables import table_of_first_rows
 from placer_cli.draw.text_flow import drawing_with_title, stack_yielded_drawings
-from placer_cli.draw.texts import count_text, memory_text
+from placer_cli.draw.texts import memory_text
+from placer_models.message_text import count_with_noun
 
 MOST_CHAINS = 60
 """A tree of more chains says nothing to anyone; --format json has them all."""
@@ -27,39 +33,43 @@ MOST_NAMES = 4
 
 
 @stack_yielded_drawings
-def draw_job(job: CompiledJob, canvas: Canvas) -> Iterator[RenderableType]:
+def draw_compiled_job(job: CompiledDataflowJob, canvas: WidthAndMarks) -> Iterator[RenderableType]:
     """Draw a compiled job."""
     yield Text(_headline(job), STRONG)
     yield Text(
-        f"{count_text(job.slots_needed, 'slot')} needed: {job.slots_at_once:,} when all runs at "
-        f"once, {job.slots_in_turn:,} when regions take turns",
+        f"{count_with_noun(job.slots_needed, 'slot')} needed: {job.slots_at_once:,} when all runs "
+        f"at once, {job.slots_in_turn:,} when regions take turns",
         QUIET,
     )
     for cycle in job.cycles[:MOST_NAMES]:
         yield ""
         yield Text(_cycle(job, cycle.regions, cycle.links), BAD)
     if len(job.cycles) > MOST_NAMES:
-        yield Text(f"And {count_text(len(job.cycles) - MOST_NAMES, 'cycle')} more like that.", BAD)
+        yield Text(
+            f"And {count_with_noun(len(job.cycles) - MOST_NAMES, 'cycle')} more like that.", BAD
+        )
     yield ""
     yield _tree(job)
     yield ""
     yield drawing_with_title("Slots to ask for", _groups(job, canvas))
 
 
-def _headline(job: CompiledJob) -> str:
+def _headline(job: CompiledDataflowJob) -> str:
     parts = (
-        count_text(len(job.operators), "operator"),
-        count_text(len(job.chains), "chain"),
-        count_text(len(job.regions), "region"),
-        count_text(len(job.groups), "group"),
+        count_with_noun(len(job.operators), "operator"),
+        count_with_noun(len(job.chains), "chain"),
+        count_with_noun(len(job.regions), "region"),
+        count_with_noun(len(job.groups), "group"),
     )
     return f"{job.name or 'job'} ({job.mode}, {job.semantics}): {' -> '.join(parts)}"
 
 
-def _cycle(job: CompiledJob, regions: Sequence[int], links: Sequence[int]) -> str:
+def _cycle(job: CompiledDataflowJob, regions: Sequence[int], links: Sequence[int]) -> str:
     """Say which regions wait for one another, and through which links."""
     ends = [(job.links[i].producer, job.links[i].consumer) for i in links]
-    edges = _some([f"{chain_name(job, a)} -> {chain_name(job, b)}" for a, b in ends])
+    edges = _some(
+        [f"{operator_chain_name(job, a)} -> {operator_chain_name(job, b)}" for a, b in ends]
+    )
     names = _some([str(region) for region in regions])
     if len(regions) == 1:
         return (
@@ -80,7 +90,7 @@ def _some(names: Sequence[str]) -> str:
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if shown[1:] else shown)
 
 
-def chain_name(job: CompiledJob, chain: int) -> str:
+def operator_chain_name(job: CompiledDataflowJob, chain: int) -> str:
     """Return a chain's name: its operators, or the ends of a long one."""
     operators = job.chains[chain].operators
     if len(operators) > MOST_NAMES:
@@ -89,7 +99,7 @@ def chain_name(job: CompiledJob, chain: int) -> str:
     return " + ".join(job.operators[operator] for operator in operators)
 
 
-def _tree(job: CompiledJob) -> Tree:
+def _tree(job: CompiledDataflowJob) -> Tree:
     tree = Tree(Text("regions, in an order in which they can run", QUIET), guide_style=FRAME)
     links: dict[int, list[EdgeBetweenChains]] = {}
     for link in job.links:
@@ -103,33 +113,33 @@ def _tree(job: CompiledJob) -> Tree:
             _add_chain(branch, job, chain, links.get(chain, ()))
         left -= len(chains)
     if len(job.chains) > MOST_CHAINS:
-        more = count_text(len(job.chains) - MOST_CHAINS, "chain")
+        more = count_with_noun(len(job.chains) - MOST_CHAINS, "chain")
         tree.add(Text(f"and {more} more; --format json has all", QUIET))
     return tree
 
 
-def _region(job: CompiledJob, region: int) -> str:
+def _region(job: CompiledDataflowJob, region: int) -> str:
     groups = _group_names(job, region)
     return f"region {region} in {'group' if len(groups) == 1 else 'groups'} {_some(groups)}"
 
 
-def _group_names(job: CompiledJob, region: int) -> list[str]:
+def _group_names(job: CompiledDataflowJob, region: int) -> list[str]:
     numbers = dict.fromkeys(job.group_of[chain] for chain in job.regions[region].chains)
     return [job.groups[number].name for number in numbers]
 
 
 def _add_chain(
-    branch: Tree, job: CompiledJob, chain: int, links: Sequence[EdgeBetweenChains]
+    branch: Tree, job: CompiledDataflowJob, chain: int, links: Sequence[EdgeBetweenChains]
 ) -> None:
     """Add a chain with its operators and what reads it."""
-    parts = [count_text(job.chains[chain].parallelism, "subtask")]
+    parts = [count_with_noun(job.chains[chain].parallelism, "subtask")]
     if job.chains[chain].group_name != DEFAULT_GROUP:
         parts.append(f"in {job.groups[job.group_of[chain]].name}")
     operators = job.chains[chain].operators
     if len(operators) == 1:
         parts.append(_shares(job.fractions[operators[0]]))
     node = branch.add(
-        Text.assemble((chain_name(job, chain), STRONG), (f"  {', '.join(parts)}", QUIET))
+        Text.assemble((operator_chain_name(job, chain), STRONG), (f"  {', '.join(parts)}", QUIET))
     )
     listed = operators[:MOST_LINES] if len(operators) > 1 else ()
     width = max((len(job.operators[operator]) for operator in listed), default=0)
@@ -137,12 +147,14 @@ def _add_chain(
         shares = _shares(job.fractions[operator])
         node.add(Text.assemble(f"{job.operators[operator]:{width}}", (f"  {shares}", QUIET)))
     if len(operators) > MOST_LINES:
-        node.add(Text(f"and {count_text(len(operators) - MOST_LINES, 'operator')} more", QUIET))
+        node.add(
+            Text(f"and {count_with_noun(len(operators) - MOST_LINES, 'operator')} more", QUIET)
+        )
     for link in links[:MOST_LINES]:
-        to = chain_name(job, link.consumer)
+        to = operator_chain_name(job, link.consumer)
         node.add(Text(f"to {to} ({link.partition}, {link.exchange})", QUIET))
     if len(links) > MOST_LINES:
-        node.add(Text(f"and {count_text(len(links) - MOST_LINES, 'link')} more", QUIET))
+        node.add(Text(f"and {count_with_noun(len(links) - MOST_LINES, 'link')} more", QUIET))
 
 
 def _shares(fractions: Fractions) -> str:
@@ -155,42 +167,44 @@ def _shares(fractions: Fractions) -> str:
     return ", ".join(said) or "no managed memory"
 
 
-def _groups(job: CompiledJob, canvas: Canvas) -> RenderableType:
+def _groups(job: CompiledDataflowJob, canvas: WidthAndMarks) -> RenderableType:
     head = ("group", "slots", "chains", "cpu", "heap", "off-heap", "managed", "network", "more")
     rows = [
         (
             group.name,
             f"{group.slots:,}",
             f"{len(group.chains):,}",
-            *resource_table_cells(group.slot),
+            *slot_resource_texts(group.slot),
         )
         for group in job.groups
     ]
-    return cut_table(
+    return table_of_first_rows(
         head,
         rows,
         canvas.width,
         MOST_CHAINS,
-        lambda more: f"{count_text(more, 'group')} more",
+        lambda more: f"{count_with_noun(more, 'group')} more",
         numbers=head[1:8],
         wrap={"group": 10, "more": 10},
         spare=("chains",),
     )
 
 
-def resource_table_cells(profile: ResourceProfile) -> list[str]:
+def slot_resource_texts(profile: ResourceProfile) -> list[str]:
     """Return the cells from CPUs to extended resources."""
-    if not isinstance(profile, ResourceAmounts):
+    if not isinstance(profile, SlotResourceAmounts):
         return ["", "", "", "", "", "a default slot"]
     managed = "/".join(
         memory_text(amount) if amount else "0"
         for amount in (profile.managed_on_heap_bytes, profile.managed_off_heap_bytes)
     )
     return [
-        format_e8(profile.cpu_e8),
+        format_hundred_millionths(profile.cpu_e8),
         memory_text(profile.heap_bytes),
         memory_text(profile.off_heap_bytes) if profile.off_heap_bytes else "",
         managed if managed != "0/0" else "",
         memory_text(profile.network_bytes) if profile.network_bytes else "",
-        ", ".join(f"{format_e8(amount)} {name}" for name, amount in profile.extended_e8),
+        ", ".join(
+            f"{format_hundred_millionths(amount)} {name}" for name, amount in profile.extended_e8
+        ),
     ]

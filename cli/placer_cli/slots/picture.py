@@ -4,10 +4,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from placer.slots.compiled import CompiledJob, EdgeBetweenChains, Fractions, OperatorMemoryFractions
-from placer.slots.graph import EdgeExchange
+from placer.slots.compiled import (
+    CompiledDataflowJob,
+    EdgeBetweenChains,
+    Fractions,
+    OperatorMemoryFractions,
+)
+from placer.slots.graph import EdgeExchangeMode
 from placer_cli.draw.svg import COLOURS, svg_text
-from placer_cli.draw.texts import count_text
+from placer_models.message_text import count_with_noun
 
 BOX = 210
 COLUMN = BOX + 60
@@ -21,9 +26,9 @@ HEAD = 58
 _text = partial(svg_text, size=12, colour="#222")
 
 _DASHES = {
-    EdgeExchange.BLOCKING: "6 4",
-    EdgeExchange.HYBRID_FULL: "2 3",
-    EdgeExchange.HYBRID_SELECTIVE: "2 3",
+    EdgeExchangeMode.BLOCKING: "6 4",
+    EdgeExchangeMode.HYBRID_FULL: "2 3",
+    EdgeExchangeMode.HYBRID_SELECTIVE: "2 3",
 }
 
 
@@ -45,7 +50,7 @@ class _Band:
     height: int
 
 
-def job_svg(job: CompiledJob) -> str:
+def compiled_job_svg(job: CompiledDataflowJob) -> str:
     """Return the picture of a compiled job."""
     boxes, bands, width, height = _laid_out(job)
     parts = [
@@ -63,7 +68,7 @@ def job_svg(job: CompiledJob) -> str:
     )
 
 
-def _laid_out(job: CompiledJob) -> tuple[dict[int, _Box], list[_Band], int, int]:
+def _laid_out(job: CompiledDataflowJob) -> tuple[dict[int, _Box], list[_Band], int, int]:
     """Return boxes by chain, bands, and the size of the picture.
 
     Bands stand below one another, in an order in which the regions can run; a chain stands
@@ -89,7 +94,7 @@ def _laid_out(job: CompiledJob) -> tuple[dict[int, _Box], list[_Band], int, int]
     return boxes, bands, max(right + 2 * MARGIN, 3 * COLUMN), top + MARGIN
 
 
-def _columns(job: CompiledJob) -> list[int]:
+def _columns(job: CompiledDataflowJob) -> list[int]:
     """Return each chain's column: one more than the last that it reads from."""
     column = [0] * len(job.chains)
     inputs: dict[int, list[int]] = {}
@@ -101,16 +106,17 @@ def _columns(job: CompiledJob) -> list[int]:
     return column
 
 
-def _head(job: CompiledJob, width: int) -> Iterator[str]:
+def _head(job: CompiledDataflowJob, width: int) -> Iterator[str]:
     title = (
-        f"{job.name or 'job'}: {count_text(len(job.operators), 'operator')}, "
-        f"{count_text(len(job.chains), 'chain')}, {count_text(len(job.regions), 'region')}, "
-        f"{count_text(job.slots_needed, 'slot')} needed"
+        f"{job.name or 'job'}: {count_with_noun(len(job.operators), 'operator')}, "
+        f"{count_with_noun(len(job.chains), 'chain')}, "
+        f"{count_with_noun(len(job.regions), 'region')}, "
+        f"{count_with_noun(job.slots_needed, 'slot')} needed"
     )
     yield _text(MARGIN, 22, title, size=15, bold=True)
     x = MARGIN
     for i, group in enumerate(job.groups):
-        label = f"{group.name}: {count_text(group.slots, 'slot')}"
+        label = f"{group.name}: {count_with_noun(group.slots, 'slot')}"
         if x + 7 * len(label) > width - 60:
             yield _text(x, 45, "…", colour="#555")
             return
@@ -119,7 +125,7 @@ def _head(job: CompiledJob, width: int) -> Iterator[str]:
         x += 7 * len(label) + 40
 
 
-def _band(job: CompiledJob, band: _Band, width: int) -> Iterator[str]:
+def _band(job: CompiledDataflowJob, band: _Band, width: int) -> Iterator[str]:
     yield (
         f'<rect x="{MARGIN}" y="{band.y}" width="{width - 2 * MARGIN}" height="{band.height}" '
         'rx="8" fill="#f5f5f2" stroke="#ccc"/>'
@@ -130,7 +136,7 @@ def _band(job: CompiledJob, band: _Band, width: int) -> Iterator[str]:
     yield _text(MARGIN + 10, band.y + 17, f"region {band.region}{note}", colour=colour)
 
 
-def _box(job: CompiledJob, chain: int, box: _Box) -> Iterator[str]:
+def _box(job: CompiledDataflowJob, chain: int, box: _Box) -> Iterator[str]:
     group = job.group_of[chain]
     yield (
         f'<rect x="{box.x}" y="{box.y}" width="{BOX}" height="{box.height}" rx="5" '

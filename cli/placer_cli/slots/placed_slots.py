@@ -6,22 +6,23 @@ from typing import assert_never
 from rich.console import RenderableType
 from rich.text import Text
 
-from placer.slots.amount_text import FIELDS, format_e8
-from placer.slots.compiled import CompiledJob
+from placer.slots.amount_text import FIELDS, format_hundred_millionths
+from placer.slots.compiled import CompiledDataflowJob
 from placer.slots.workers.lacks import (
-    ExistingWorkersFull,
-    GangWithoutSlots,
-    SlotTooLarge,
-    UndecidedInTime,
-    WorkerLimitExceeded,
+    ExistingWorkersFullReason,
+    RegionGangWithoutSlots,
+    SlotsUndecidedInTimeReason,
+    SlotTooLargeReason,
+    WorkerLimitExceededReason,
 )
-from placer.slots.workers.place import ConcurrentGangs, NamedWorkers, PlacedJob
-from placer_cli.draw.canvas import Canvas
+from placer.slots.workers.place import ConcurrentRegionGangsResult, JobPlacedOnWorkers, NamedWorkers
+from placer_cli.draw.canvas import WidthAndMarks
 from placer_cli.draw.palette import BAD, QUIET, STRONG
-from placer_cli.draw.tables import TableCell, cut_table
+from placer_cli.draw.tables import TableCell, table_of_first_rows
 from placer_cli.draw.text_flow import drawing_with_title, stack_yielded_drawings
-from placer_cli.draw.texts import count_text, memory_text
-from placer_cli.slots.drawn import resource_table_cells
+from placer_cli.draw.texts import memory_text
+from placer_cli.slots.drawn import slot_resource_texts
+from placer_models.message_text import count_with_noun
 
 MOST_ROWS = 60
 """So many rows of a table are drawn; --format json has all."""
@@ -32,18 +33,18 @@ MOST_TURNS = 12
 
 @stack_yielded_drawings
 def draw_slots_on_workers(
-    job: CompiledJob, pool: NamedWorkers, placed: PlacedJob, canvas: Canvas
+    job: CompiledDataflowJob, pool: NamedWorkers, placed: JobPlacedOnWorkers, canvas: WidthAndMarks
 ) -> Iterator[RenderableType]:
     """Draw where the slots of a job are, and what it takes."""
-    new = count_text(placed.new_workers, "new worker")
+    new = count_with_noun(placed.new_workers, "new worker")
     proof = "proven fewest" if placed.proven else f"not proven, at least {placed.bound:,}"
     yield Text(f"{job.name or 'job'}: {new}, {proof}", STRONG)
     if placed.reserve_lacks:
-        missing = count_text(placed.reserve_lacks, "worker")
+        missing = count_with_noun(placed.reserve_lacks, "worker")
         yield Text(f"The limits keep {missing} from the reserve; raise limits to have it.", BAD)
     lacks = [lack for turn in placed.turns for lack in turn.lacks]
     for lack in lacks[:MOST_TURNS]:
-        needs = count_text(job.gangs[lack.gang].width, "slot")
+        needs = count_with_noun(job.gangs[lack.gang].width, "slot")
         yield Text(
             f"{_regions(job, lack.gang)} has no slots: "
             f"it needs {needs} together, {_why(job, lack)}",
@@ -60,18 +61,18 @@ def draw_slots_on_workers(
             yield ""
             yield drawing_with_title(title, _table(rows, canvas))
     if len(placed.turns) > MOST_TURNS:
-        yield Text(f"and {count_text(len(placed.turns) - MOST_TURNS, 'turn')} more", QUIET)
+        yield Text(f"and {count_with_noun(len(placed.turns) - MOST_TURNS, 'turn')} more", QUIET)
 
 
-def _regions(job: CompiledJob, gang: int) -> str:
+def _regions(job: CompiledDataflowJob, gang: int) -> str:
     numbers = job.gangs[gang].regions
     return f"region {'+'.join(map(str, numbers))}"
 
 
-def _why(job: CompiledJob, lack: GangWithoutSlots) -> str:
+def _why(job: CompiledDataflowJob, lack: RegionGangWithoutSlots) -> str:
     """Say which amount or limit is short, and the mend."""
     match lack.reason:
-        case SlotTooLarge(group, amounts):
+        case SlotTooLargeReason(group, amounts):
             name = job.groups[group].name
             wants = " and ".join(f"{_amount(n, w)} {FIELDS.get(n, n)}" for n, w, _ in amounts)
             has = " and ".join(_amount(n, h) for n, _, h in amounts)
@@ -79,33 +80,34 @@ def _why(job: CompiledJob, lack: GangWithoutSlots) -> str:
                 f"and a slot of group {name} takes {wants}, where a new worker has {has}. "
                 "Make worker.resources larger."
             )
-        case WorkerLimitExceeded(limit, new):
-            return f"and limits.{limit} allows {count_text(new, 'new worker')}, too few. Raise it."
-        case ExistingWorkersFull(group, limit):
+        case WorkerLimitExceededReason(limit, new):
+            most = count_with_noun(new, "new worker")
+            return f"and limits.{limit} allows {most}, too few. Raise it."
+        case ExistingWorkersFullReason(group, limit):
             name = job.groups[group].name
             or_limit = f", or limits.{limit.limit} is too low" if limit else ""
             return (
                 f"and a slot of group {name} fits workers that are there, but no new one; beside "
                 f"the other slots they have no room{or_limit}. Make worker.resources larger."
             )
-        case UndecidedInTime():
+        case SlotsUndecidedInTimeReason():
             return "and no place was found in the time. Raise --time-limit."
         case _:
             assert_never(lack.reason)
 
 
 def _amount(name: str, amount: int) -> str:
-    return memory_text(amount) if name.endswith("_bytes") else format_e8(amount)
+    return memory_text(amount) if name.endswith("_bytes") else format_hundred_millionths(amount)
 
 
-def _rows(job: CompiledJob, turn: ConcurrentGangs) -> list[list[TableCell]]:
+def _rows(job: CompiledDataflowJob, turn: ConcurrentRegionGangsResult) -> list[list[TableCell]]:
     return [
         [
             slots.worker,
             job.groups[slots.group].name,
             _range(slots.slots),
             f"{len(slots.slots):,}",
-            *resource_table_cells(slots.size),
+            *slot_resource_texts(slots.size),
         ]
         for slots in turn.slots
     ]
@@ -113,19 +115,19 @@ def _rows(job: CompiledJob, turn: ConcurrentGangs) -> list[list[TableCell]]:
 
 def _reserve(pool: NamedWorkers, numbers: range) -> list[TableCell]:
     """Return the row of the new workers that are for the reserve alone: all that each has."""
-    whole = resource_table_cells(pool.workers.spec.total)
+    whole = slot_resource_texts(pool.workers.spec.total)
     return [f"new {_range(numbers)}", Text("(reserve)", QUIET), "", "", *whole]
 
 
-def _table(rows: Sequence[Sequence[TableCell]], canvas: Canvas) -> RenderableType:
+def _table(rows: Sequence[Sequence[TableCell]], canvas: WidthAndMarks) -> RenderableType:
     amounts = ("cpu", "heap", "off-heap", "managed", "network", "more")
     head = ("worker", "group", "slots", "count", *amounts)
-    return cut_table(
+    return table_of_first_rows(
         head,
         rows,
         canvas.width,
         MOST_ROWS,
-        lambda more: f"{count_text(more, 'row')} more",
+        lambda more: f"{count_with_noun(more, 'row')} more",
         numbers=head[3:9],
         wrap={"worker": 8, "group": 10, "more": 10},
         spare=("network", "off-heap"),

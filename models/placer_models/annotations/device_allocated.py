@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from placer_models.annotations.json_parts import JsonPart, parse_json
+from placer_models.annotations.json_parts import LocatedJsonValue, parse_located_json
 from placer_models.annotations.names import DEVICE_ALLOCATED
 from placer_models.capacity import (
     MEMORY,
@@ -145,7 +145,7 @@ def _unfilled(share: DeviceShare, memory_bytes: int) -> DeviceShare:
     )
 
 
-def write_device_allocated(allocations: Iterable[DeviceAllocatedEntry]) -> str:
+def write_device_allocated_annotation(allocations: Iterable[DeviceAllocatedEntry]) -> str:
     """Return the annotation's value, in Koordinator's spelling of today."""
     document: dict[str, list[object]] = {}
     for allocation in _ordered(allocations):
@@ -153,7 +153,7 @@ def write_device_allocated(allocations: Iterable[DeviceAllocatedEntry]) -> str:
     return json.dumps(document, separators=(",", ":"))
 
 
-def read_device_allocated(text: str) -> tuple[DeviceAllocatedEntry, ...]:
+def read_device_allocated_annotation(text: str) -> tuple[DeviceAllocatedEntry, ...]:
     """Read the annotation; fields that are not known are passed over.
 
     Resources may have the names of the proposal (``kubernetes.io/gpu-core``).
@@ -163,7 +163,7 @@ def read_device_allocated(text: str) -> tuple[DeviceAllocatedEntry, ...]:
 
     """
     found: dict[tuple[str, int, str], DeviceAllocatedEntry] = {}
-    for kind, listed in parse_json(text, DEVICE_ALLOCATED).members().items():
+    for kind, listed in parse_located_json(text, DEVICE_ALLOCATED).members().items():
         if not kind:
             listed.refuse("a device type without a name; write one such as gpu")
         for part in listed.items():
@@ -220,7 +220,7 @@ def _resources(held: DeviceAllocatedEntry) -> dict[str, str]:
     return dict(sorted(resources.items()))
 
 
-def _read(kind: str, part: JsonPart) -> DeviceAllocatedEntry:
+def _read(kind: str, part: LocatedJsonValue) -> DeviceAllocatedEntry:
     fields = part.fields(("minor", "resources", "id", "extension"), {_MISSPELT: "resources"})
     extension = (
         fields["extension"].fields(("vfs", "gpuSharedResourceTemplate"))
@@ -239,7 +239,7 @@ def _read(kind: str, part: JsonPart) -> DeviceAllocatedEntry:
     )
 
 
-def _function(part: JsonPart) -> VirtualFunction:
+def _function(part: LocatedJsonValue) -> VirtualFunction:
     fields = part.fields(("minor", "busID"))
     return VirtualFunction(
         minor=fields["minor"].integer() if "minor" in fields else 0,
@@ -247,7 +247,7 @@ def _function(part: JsonPart) -> VirtualFunction:
     )
 
 
-def _share(kind: str, part: JsonPart | None) -> DeviceShare:
+def _share(kind: str, part: LocatedJsonValue | None) -> DeviceShare:
     amounts: dict[str, int] = {}
     own = (_PERCENT_OF.get(kind, PERCENT), *_memory_names(kind))
     for written, amount in part.members().items() if part else ():

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypeVar, assert_never
 
-from placer_models.annotations.json_parts import JsonPart, parse_json
+from placer_models.annotations.json_parts import LocatedJsonValue, parse_located_json
 from placer_models.annotations.names import DEVICE_ALLOCATE_HINT
-from placer_models.device_request import PERCENT_TYPES, DeviceRequestError, RequestRule
+from placer_models.device_request import PERCENT_TYPES, DeviceRequestError, DeviceRequestRuleName
 from placer_models.device_share import WHOLE_PERCENT, DeviceShare
-from placer_models.device_strategy import DeviceRequestFanOut, Strategies
+from placer_models.device_strategy import DeviceCountStrategy, Strategies
 from placer_models.pod import DeviceRequest
 
 
@@ -49,7 +49,7 @@ class DeviceTopologyScope(StrEnum):
     NODE = "Node"
 
 
-class HintLabelOperator(StrEnum):
+class DeviceLabelOperator(StrEnum):
     """The condition that a requirement puts on a label, as in Kubernetes."""
 
     IN = "In"
@@ -63,19 +63,19 @@ class DeviceLabelRequirement:
     """One condition of a selector on a device's labels."""
 
     key: str
-    operator: HintLabelOperator
+    operator: DeviceLabelOperator
     values: tuple[str, ...] = ()
 
     def holds(self, labels: Mapping[str, str]) -> bool:
         """Return whether the labels are as wanted; a missing label is in no set."""
         match self.operator:
-            case HintLabelOperator.IN:
+            case DeviceLabelOperator.IN:
                 return labels.get(self.key) in self.values
-            case HintLabelOperator.NOT_IN:
+            case DeviceLabelOperator.NOT_IN:
                 return labels.get(self.key) not in self.values
-            case HintLabelOperator.EXISTS:
+            case DeviceLabelOperator.EXISTS:
                 return self.key in labels
-            case HintLabelOperator.DOES_NOT_EXIST:
+            case DeviceLabelOperator.DOES_NOT_EXIST:
                 return self.key not in labels
             case _:
                 assert_never(self.operator)
@@ -86,7 +86,7 @@ Selector = tuple[DeviceLabelRequirement, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class DeviceHint:
+class DeviceAllocateHint:
     """What a user says about the devices of one type."""
 
     selector: Selector = ()
@@ -102,7 +102,7 @@ def hint_selects_device(selector: Selector, labels: Mapping[str, str]) -> bool:
 
 
 def with_device_hint_applied(
-    demand: DeviceRequest, hint: DeviceHint, devices: Sequence[Mapping[str, str]]
+    demand: DeviceRequest, hint: DeviceAllocateHint, devices: Sequence[Mapping[str, str]]
 ) -> DeviceRequest:
     """Return the demand on a node once the hint is applied.
 
@@ -126,7 +126,7 @@ def with_device_hint_applied(
             count = sum(hint_selects_device(hint.selector, labels) for labels in devices)
             if count == 0:
                 raise DeviceRequestError(
-                    RequestRule.MATCH,
+                    DeviceRequestRuleName.MATCH,
                     f"{hint.strategy}: none of the node's {len(devices)} devices of type "
                     f"{demand.type} has the labels of the selector; change the selector",
                 )
@@ -141,7 +141,7 @@ def with_device_hint_applied(
 
 
 def device_strategies_of(
-    hints: Mapping[str, DeviceHint],
+    hints: Mapping[str, DeviceAllocateHint],
     demands: Sequence[DeviceRequest],
     together: Sequence[str] = (),
 ) -> Strategies:
@@ -161,21 +161,21 @@ def device_strategies_of(
     asked = {demand.type for demand in demands}
     found = []
     for demand in demands:
-        kind, hint = demand.type, hints.get(demand.type, DeviceHint())
+        kind, hint = demand.type, hints.get(demand.type, DeviceAllocateHint())
         if kind not in PERCENT_TYPES.values() or demand.count > 1:
             continue
         match hint.strategy:
             case AllocateHintStrategy.APPLY_FOR_ALL:
                 if hint.selector:
                     raise DeviceRequestError(
-                        RequestRule.MATCH,
+                        DeviceRequestRuleName.MATCH,
                         f"{hint.strategy} of the {kind} with some labels; give devices of "
                         "different use types of their own, and leave the selector out",
                     )
-                found.append((kind, DeviceRequestFanOut.APPLY_FOR_ALL))
+                found.append((kind, DeviceCountStrategy.APPLY_FOR_ALL))
             case AllocateHintStrategy.DEFAULT:
                 if kind in together[1:] and together[0] in asked:
-                    found.append((kind, DeviceRequestFanOut.APPLY_FOR_EACH_GROUP))
+                    found.append((kind, DeviceCountStrategy.APPLY_FOR_EACH_GROUP))
             case AllocateHintStrategy.REQUESTS_AS_COUNT:
                 pass  # a number of devices, as ``with_device_hint_applied`` says
             case _:
@@ -192,7 +192,7 @@ _HINT_FIELDS = (
 )
 
 
-def read_device_hints(text: str) -> dict[str, DeviceHint]:
+def read_device_hints_annotation(text: str) -> dict[str, DeviceAllocateHint]:
     """Read the annotation: device type -> hint.
 
     A field that is not known is refused: what a user asks for is never passed over.
@@ -202,10 +202,10 @@ def read_device_hints(text: str) -> dict[str, DeviceHint]:
 
     """
     hints = {}
-    for kind, part in parse_json(text, DEVICE_ALLOCATE_HINT).members().items():
+    for kind, part in parse_located_json(text, DEVICE_ALLOCATE_HINT).members().items():
         fields = part.fields(_HINT_FIELDS, strict=True)
         selector, vf_selector, strategy, exclusive, scope = map(fields.get, _HINT_FIELDS)
-        hints[kind] = DeviceHint(
+        hints[kind] = DeviceAllocateHint(
             selector=_selector(selector) if selector else (),
             vf_selector=_selector(vf_selector) if vf_selector else None,
             strategy=_word(strategy, AllocateHintStrategy),
@@ -218,31 +218,31 @@ def read_device_hints(text: str) -> dict[str, DeviceHint]:
 _Word = TypeVar("_Word", bound=StrEnum)
 
 
-def _word(part: JsonPart | None, words: type[_Word]) -> _Word:
+def _word(part: LocatedJsonValue | None, words: type[_Word]) -> _Word:
     return words("") if part is None else part.word(words)
 
 
-def _selector(part: JsonPart) -> Selector:
+def _selector(part: LocatedJsonValue) -> Selector:
     fields = part.fields(("matchLabels", "matchExpressions"), strict=True)
     labels, expressions = fields.get("matchLabels"), fields.get("matchExpressions")
     return (
         *(
-            DeviceLabelRequirement(key, HintLabelOperator.IN, (value.text(),))
+            DeviceLabelRequirement(key, DeviceLabelOperator.IN, (value.text(),))
             for key, value in (labels.members().items() if labels else ())
         ),
         *(_requirement(item) for item in (expressions.items() if expressions else ())),
     )
 
 
-def _requirement(part: JsonPart) -> DeviceLabelRequirement:
+def _requirement(part: LocatedJsonValue) -> DeviceLabelRequirement:
     fields = part.fields(("key", "operator", "values"), strict=True)
     values = fields.get("values")
     requirement = DeviceLabelRequirement(
         key=part.need(fields, "key").text(),
-        operator=part.need(fields, "operator").word(HintLabelOperator),
+        operator=part.need(fields, "operator").word(DeviceLabelOperator),
         values=tuple(value.text() for value in values.items()) if values else (),
     )
-    if (requirement.operator in (HintLabelOperator.IN, HintLabelOperator.NOT_IN)) != bool(
+    if (requirement.operator in (DeviceLabelOperator.IN, DeviceLabelOperator.NOT_IN)) != bool(
         requirement.values
     ):
         part.refuse(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import NoReturn
 
-from placer_models.device_request import shown_escaped
+from placer_models.device_request import escaped_value_text
 from placer_models.files.cursor import LocatedValue
 
 MAX_CHARACTERS = 262_144
@@ -32,7 +32,7 @@ class AnnotationError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class JsonPart(LocatedValue):
+class LocatedJsonValue(LocatedValue):
     """One value of a document, with the place where it stands.
 
     As for the Go programs that write and read these documents, null counts as left
@@ -54,7 +54,7 @@ class JsonPart(LocatedValue):
             case None | bool():
                 return json.dumps(self.value)
             case _:
-                return shown_escaped(self.value)
+                return escaped_value_text(self.value)
 
     def refuse(self, message: str) -> NoReturn:
         """Raise the error that refuses this part.
@@ -71,7 +71,7 @@ class JsonPart(LocatedValue):
         aliases: Mapping[str, str] | None = None,
         *,
         strict: bool = False,
-    ) -> dict[str, "JsonPart"]:
+    ) -> dict[str, "LocatedJsonValue"]:
         """Return the known fields that are there; others are passed over.
 
         Args:
@@ -85,7 +85,7 @@ class JsonPart(LocatedValue):
         """
         spelt = {name.lower(): name for name in known}
         spelt |= {other.lower(): name for other, name in (aliases or {}).items()}
-        found: dict[str, JsonPart] = {}
+        found: dict[str, LocatedJsonValue] = {}
         for name, part in self.members().items():
             field = spelt.get(name.lower())
             if field is None and strict:
@@ -97,7 +97,7 @@ class JsonPart(LocatedValue):
             found[field] = part
         return found
 
-    def need(self, fields: dict[str, "JsonPart"], name: str) -> "JsonPart":
+    def need(self, fields: dict[str, "LocatedJsonValue"], name: str) -> "LocatedJsonValue":
         """Return a required field of this object.
 
         Raises:
@@ -108,7 +108,7 @@ class JsonPart(LocatedValue):
             self.refuse(f"the field {name} is missing")
         return fields[name]
 
-    def members(self) -> dict[str, "JsonPart"]:
+    def members(self) -> dict[str, "LocatedJsonValue"]:
         """Return the members of an object, whatever their names.
 
         Raises:
@@ -119,16 +119,16 @@ class JsonPart(LocatedValue):
             return {}
         if not isinstance(self.value, _Object):
             self.refuse(f"got {self.got}; expected an object, in braces")
-        members: dict[str, JsonPart] = {}
+        members: dict[str, LocatedJsonValue] = {}
         for name, value in self.value.pairs:
-            part = JsonPart(self.key, f"{self.path}{_step(name)}", value)
+            part = LocatedJsonValue(self.key, f"{self.path}{_step(name)}", value)
             if name in members:
                 part.refuse("the name is there twice; keep one of them")
             _check_text(part, name)
             members[name] = part
         return {name: part for name, part in members.items() if part.value is not None}
 
-    def items(self) -> list["JsonPart"]:
+    def items(self) -> list["LocatedJsonValue"]:
         """Return the items of a list.
 
         Raises:
@@ -138,7 +138,8 @@ class JsonPart(LocatedValue):
         if not isinstance(self.value, list):
             self.refuse(f"got {self.got}; expected a list, in brackets")
         return [
-            JsonPart(self.key, f"{self.path}[{i}]", value) for i, value in enumerate(self.value)
+            LocatedJsonValue(self.key, f"{self.path}[{i}]", value)
+            for i, value in enumerate(self.value)
         ]
 
     def text(self) -> str:
@@ -154,7 +155,7 @@ class JsonPart(LocatedValue):
         return self.value
 
 
-def parse_json(text: str, key: str) -> JsonPart:
+def parse_located_json(text: str, key: str) -> LocatedJsonValue:
     """Return the root part of a document.
 
     Args:
@@ -181,7 +182,7 @@ def parse_json(text: str, key: str) -> JsonPart:
         raise AnnotationError(key, "$", "brackets are nested too deep") from None
     except ValueError as error:
         raise AnnotationError(key, "$", f"is not JSON: {error}") from None
-    return JsonPart(key, "$", value)
+    return LocatedJsonValue(key, "$", value)
 
 
 class _Object:
@@ -202,18 +203,18 @@ def refuse_json_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no number")
 
 
-def _check_text(part: JsonPart, text: str) -> None:
+def _check_text(part: LocatedJsonValue, text: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError:
-        part.refuse(f"the text {shown_escaped(text)} holds half a surrogate pair")
+        part.refuse(f"the text {escaped_value_text(text)} holds half a surrogate pair")
 
 
 def _step(name: str) -> str:
     """Return a name as a step of a path: ``.name``, or in brackets if that would read badly."""
     if len(name) <= 60 and name.isascii() and name.isalnum():
         return f".{name}"
-    return f"[{shown_escaped(name)}]"
+    return f"[{escaped_value_text(name)}]"
 
 
 def _known(name: str, known: Collection[str]) -> str:

@@ -5,12 +5,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from placer_models.annotations.cpus import (
-    SharedPool,
+    AnnotatedSharedPool,
     read_cpu_list,
     read_shared_pool,
-    shared_pool_to_json,
+    shared_pool_to_dict,
 )
-from placer_models.annotations.json_parts import JsonPart, parse_json
+from placer_models.annotations.json_parts import LocatedJsonValue, parse_located_json
 from placer_models.annotations.names import (
     CPU_MANAGER_POLICY,
     CPU_SHARED_POOLS,
@@ -22,7 +22,7 @@ from placer_models.topology import Topology
 
 
 @dataclass(frozen=True, slots=True)
-class ReportedCpu:
+class NodeTopologyAnnotationCpu:
     """Where a CPU is. Core numbers may repeat from package to package."""
 
     id: int
@@ -32,7 +32,7 @@ class ReportedCpu:
 
 
 @dataclass(frozen=True, slots=True)
-class CpuManagerPolicy:
+class CpuManagerPolicyAnnotation:
     """How a kubelet gives out CPUs.
 
     Attributes:
@@ -67,11 +67,11 @@ class PodCpuAlloc:
     managed_by_kubelet: bool = False
 
 
-def topology_to_reported_cpus(topology: Topology) -> tuple[ReportedCpu, ...]:
+def topology_to_reported_cpus(topology: Topology) -> tuple[NodeTopologyAnnotationCpu, ...]:
     """Return the online CPUs of a machine; a CPU of no NUMA node counts as on the first one."""
     first = topology.numa_nodes[0].id
     return tuple(
-        ReportedCpu(
+        NodeTopologyAnnotationCpu(
             cpu.id, cpu.core, cpu.package, first if cpu.numa_node is None else cpu.numa_node
         )
         for cpu in topology.cpus
@@ -79,19 +79,19 @@ def topology_to_reported_cpus(topology: Topology) -> tuple[ReportedCpu, ...]:
     )
 
 
-def shared_pools_of(topology: Topology, cpus: CpuSet) -> tuple[SharedPool, ...]:
+def shared_pools_of(topology: Topology, cpus: CpuSet) -> tuple[AnnotatedSharedPool, ...]:
     """Return the pools that these CPUs form: one for each package of each NUMA node."""
     pools: dict[tuple[int, int], set[int]] = {}
     for cpu in topology_to_reported_cpus(topology):
         if cpu.id in cpus:
             pools.setdefault((cpu.numa_node, cpu.package), set()).add(cpu.id)
     return tuple(
-        SharedPool(package, node, frozenset(members))
+        AnnotatedSharedPool(package, node, frozenset(members))
         for (node, package), members in sorted(pools.items())
     )
 
 
-def write_cpu_topology(cpus: Iterable[ReportedCpu]) -> str:
+def write_cpu_topology_annotation(cpus: Iterable[NodeTopologyAnnotationCpu]) -> str:
     """Return the value of ``cpu-topology``."""
     detail = [
         {"id": cpu.id, "core": cpu.core, "socket": cpu.package, "node": cpu.numa_node}
@@ -100,19 +100,19 @@ def write_cpu_topology(cpus: Iterable[ReportedCpu]) -> str:
     return _written({"detail": detail})
 
 
-def read_cpu_topology(text: str) -> tuple[ReportedCpu, ...]:
+def read_cpu_topology_annotation(text: str) -> tuple[NodeTopologyAnnotationCpu, ...]:
     """Read ``cpu-topology``; ascending by CPU.
 
     Raises:
         AnnotationError: The text is not such a document; the message has the JSON path.
 
     """
-    detail = parse_json(text, CPU_TOPOLOGY).fields(("detail",)).get("detail")
-    found: dict[int, ReportedCpu] = {}
+    detail = parse_located_json(text, CPU_TOPOLOGY).fields(("detail",)).get("detail")
+    found: dict[int, NodeTopologyAnnotationCpu] = {}
     for part in detail.items() if detail else ():
         fields = part.fields(("id", "core", "socket", "node"))
         numbers = [part.need(fields, name).integer() for name in ("id", "core", "socket", "node")]
-        cpu = ReportedCpu(*numbers)
+        cpu = NodeTopologyAnnotationCpu(*numbers)
         if cpu.id > MAX_CPU_ID or cpu.numa_node > MAX_CPU_ID:
             part.refuse(f"ids of CPUs and NUMA nodes end at {MAX_CPU_ID}")
         if cpu.id in found:
@@ -123,30 +123,32 @@ def read_cpu_topology(text: str) -> tuple[ReportedCpu, ...]:
     return tuple(found[cpu] for cpu in sorted(found))
 
 
-def write_cpu_manager_policy(policy: CpuManagerPolicy) -> str:
+def write_cpu_manager_policy_annotation(policy: CpuManagerPolicyAnnotation) -> str:
     """Return the value of ``cpu-manager-policy``."""
     reserved = {"reservedCPUs": format_cpu_list(policy.reserved)} if policy.reserved else {}
     options = {"options": dict(policy.options)} if policy.options else {}
     return _written({"policy": policy.policy, **options, **reserved})
 
 
-def read_cpu_manager_policy(text: str) -> CpuManagerPolicy:
+def read_cpu_manager_policy_annotation(text: str) -> CpuManagerPolicyAnnotation:
     """Read ``cpu-manager-policy``.
 
     Raises:
         AnnotationError: The text is not such a document; the message has the JSON path.
 
     """
-    fields = parse_json(text, CPU_MANAGER_POLICY).fields(("policy", "options", "reservedCPUs"))
+    fields = parse_located_json(text, CPU_MANAGER_POLICY).fields(
+        ("policy", "options", "reservedCPUs")
+    )
     options = fields["options"].members() if "options" in fields else {}
-    return CpuManagerPolicy(
+    return CpuManagerPolicyAnnotation(
         policy=_text(fields.get("policy")),
         options=tuple(sorted((name, part.text()) for name, part in options.items())),
         reserved=read_cpu_list(fields.get("reservedCPUs")),
     )
 
 
-def write_pod_cpu_allocs(pods: Iterable[PodCpuAlloc]) -> str:
+def write_pod_cpu_allocs_annotation(pods: Iterable[PodCpuAlloc]) -> str:
     """Return the value of ``pod-cpu-allocs``."""
     return _written(
         [
@@ -162,37 +164,37 @@ def write_pod_cpu_allocs(pods: Iterable[PodCpuAlloc]) -> str:
     )
 
 
-def read_pod_cpu_allocs(text: str) -> tuple[PodCpuAlloc, ...]:
+def read_pod_cpu_allocs_annotation(text: str) -> tuple[PodCpuAlloc, ...]:
     """Read ``pod-cpu-allocs``.
 
     Raises:
         AnnotationError: The text is not such a document; the message has the JSON path.
 
     """
-    return tuple(map(_alloc, _items(parse_json(text, POD_CPU_ALLOCS))))
+    return tuple(map(_alloc, _items(parse_located_json(text, POD_CPU_ALLOCS))))
 
 
-def write_cpu_shared_pools(pools: Sequence[SharedPool]) -> str:
+def write_cpu_shared_pools_annotation(pools: Sequence[AnnotatedSharedPool]) -> str:
     """Return the value of ``cpu-shared-pools``."""
-    return _written([shared_pool_to_json(pool) for pool in pools])
+    return _written([shared_pool_to_dict(pool) for pool in pools])
 
 
-def read_cpu_shared_pools(text: str) -> tuple[SharedPool, ...]:
+def read_cpu_shared_pools_annotation(text: str) -> tuple[AnnotatedSharedPool, ...]:
     """Read ``cpu-shared-pools``.
 
     Raises:
         AnnotationError: The text is not such a document; the message has the JSON path.
 
     """
-    return tuple(map(read_shared_pool, _items(parse_json(text, CPU_SHARED_POOLS))))
+    return tuple(map(read_shared_pool, _items(parse_located_json(text, CPU_SHARED_POOLS))))
 
 
-def _items(part: JsonPart) -> list[JsonPart]:
+def _items(part: LocatedJsonValue) -> list[LocatedJsonValue]:
     """Return the items of a document; Go programs write null for an empty list."""
     return [] if part.value is None else part.items()
 
 
-def _alloc(part: JsonPart) -> PodCpuAlloc:
+def _alloc(part: LocatedJsonValue) -> PodCpuAlloc:
     # The proposal's example calls it cpu, its Go type cpuset.
     names = ("namespace", "name", "uid", "cpuset", "managedByKubelet")
     fields = part.fields(names, {"cpu": "cpuset"})
@@ -206,7 +208,7 @@ def _alloc(part: JsonPart) -> PodCpuAlloc:
     )
 
 
-def _text(part: JsonPart | None) -> str:
+def _text(part: LocatedJsonValue | None) -> str:
     return part.text() if part else ""
 
 

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from placer_models.annotations.json_parts import JsonPart, parse_json
+from placer_models.annotations.json_parts import LocatedJsonValue, parse_located_json
 from placer_models.annotations.names import RESOURCE_SPEC
 from placer_models.files.cursor import Word
-from placer_models.policy import Strength
+from placer_models.policy import RequiredOrPreferred
 
 
 class CpuBindPolicy(StrEnum):
@@ -36,7 +36,7 @@ class CpuExclusivePolicy(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class ResourceSpec:
+class ResourceSpecAnnotation:
     """What the annotation asks for; None where it says nothing."""
 
     required_bind: CpuBindPolicy | None = None
@@ -45,9 +45,13 @@ class ResourceSpec:
     preferred_exclusive: CpuExclusivePolicy | None = None
 
     @property
-    def bind(self) -> tuple[CpuBindPolicy, Strength]:
+    def bind(self) -> tuple[CpuBindPolicy, RequiredOrPreferred]:
         """The bind policy and its strength: required takes precedence over preferred."""
-        strength = Strength.PREFERRED if self.required_bind is None else Strength.REQUIRED
+        strength = (
+            RequiredOrPreferred.PREFERRED
+            if self.required_bind is None
+            else RequiredOrPreferred.REQUIRED
+        )
         return self.required_bind or self.preferred_bind or CpuBindPolicy.DEFAULT, strength
 
 
@@ -59,7 +63,7 @@ _FIELDS = (
 )
 
 
-def read_resource_spec(text: str) -> ResourceSpec:
+def read_resource_spec_annotation(text: str) -> ResourceSpecAnnotation:
     """Read the annotation; an empty policy counts as left out.
 
     A field that is not known is refused: what a user asks for is never passed over.
@@ -68,11 +72,11 @@ def read_resource_spec(text: str) -> ResourceSpec:
         AnnotationError: The text is not such a document; the message has the JSON path.
 
     """
-    fields = parse_json(text, RESOURCE_SPEC).fields(_FIELDS, strict=True)
+    fields = parse_located_json(text, RESOURCE_SPEC).fields(_FIELDS, strict=True)
     required_bind, preferred_bind, required_exclusive, preferred_exclusive = map(
         fields.get, _FIELDS
     )
-    return ResourceSpec(
+    return ResourceSpecAnnotation(
         required_bind=_policy(required_bind, CpuBindPolicy),
         preferred_bind=_policy(preferred_bind, CpuBindPolicy),
         required_exclusive=_policy(required_exclusive, CpuExclusivePolicy),
@@ -80,5 +84,5 @@ def read_resource_spec(text: str) -> ResourceSpec:
     )
 
 
-def _policy(part: JsonPart | None, policies: type[Word]) -> Word | None:
+def _policy(part: LocatedJsonValue | None, policies: type[Word]) -> Word | None:
     return part.word(policies) if part and part.value != "" else None

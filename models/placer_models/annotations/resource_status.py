@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from placer_models.annotations.cpus import (
-    SharedPool,
+    AnnotatedSharedPool,
     read_cpu_list,
     read_shared_pool,
-    shared_pool_to_json,
+    shared_pool_to_dict,
 )
-from placer_models.annotations.json_parts import JsonPart, parse_json
+from placer_models.annotations.json_parts import LocatedJsonValue, parse_located_json
 from placer_models.annotations.names import RESOURCE_STATUS
 from placer_models.bound import numa_nodes_bound_to
 from placer_models.cluster import Node
@@ -27,7 +27,7 @@ _HUGEPAGES = "hugepages-"
 
 
 @dataclass(frozen=True, slots=True)
-class NumaShare:
+class ResourceStatusNumaNode:
     """What a pod holds of one NUMA node.
 
     Attributes:
@@ -57,13 +57,15 @@ class ResourceStatusAnnotation:
     """
 
     cpuset: CpuSet = frozenset()
-    numa: tuple[NumaShare, ...] = ()
-    shared_pools: tuple[SharedPool, ...] = ()
+    numa: tuple[ResourceStatusNumaNode, ...] = ()
+    shared_pools: tuple[AnnotatedSharedPool, ...] = ()
 
     @property
-    def homes(self) -> tuple[NumaShare, ...]:
+    def homes(self) -> tuple[ResourceStatusNumaNode, ...]:
         """The NUMA nodes that a pod of a pool is bound to, as either field names them."""
-        return self.numa or tuple(map(NumaShare, sorted({pool.node for pool in self.shared_pools})))
+        return self.numa or tuple(
+            map(ResourceStatusNumaNode, sorted({pool.node for pool in self.shared_pools}))
+        )
 
 
 def resource_status_of_placement(
@@ -103,7 +105,7 @@ def resource_status_of_placement(
     return ResourceStatusAnnotation(
         cpuset=owned,
         numa=tuple(
-            NumaShare(
+            ResourceStatusNumaNode(
                 node=numa,
                 cpu_milli=milli.get(numa, 0),
                 memory_bytes=memory.get(numa, 0),
@@ -112,7 +114,7 @@ def resource_status_of_placement(
             for numa in sorted(held)
         ),
         shared_pools=tuple(
-            SharedPool(package, numa)
+            AnnotatedSharedPool(package, numa)
             for numa in sorted(homes)
             for package in sorted({c.package for c in cpus.values() if c.numa_node == numa})
         ),
@@ -126,7 +128,8 @@ def pod_memory_not_in_status(
     held = {numa for numa, _ in placement.memory_bytes} | {n for n, _, _ in placement.hugepages}
     memory = dict(placement.memory_bytes)
     shares = tuple(
-        NumaShare(numa, 0, memory.get(numa, 0), _pages(placement, numa)) for numa in sorted(held)
+        ResourceStatusNumaNode(numa, 0, memory.get(numa, 0), _pages(placement, numa))
+        for numa in sorted(held)
     )
     said = {(one.node, one.memory_bytes, one.hugepages_bytes) for one in status.numa}
     known = {(one.node, one.memory_bytes, one.hugepages_bytes) for one in shares} <= said
@@ -137,7 +140,7 @@ def _pages(placement: PodPlacement, numa: int) -> tuple[tuple[int, int], ...]:
     return tuple((size, size * pages) for at, size, pages in placement.hugepages if at == numa)
 
 
-def write_resource_status(status: ResourceStatusAnnotation) -> str:
+def write_resource_status_annotation(status: ResourceStatusAnnotation) -> str:
     """Return the annotation's value, in Koordinator's spelling of today."""
     document: dict[str, object] = {}
     if status.cpuset:
@@ -145,18 +148,18 @@ def write_resource_status(status: ResourceStatusAnnotation) -> str:
     if status.numa:
         document["numaNodeResources"] = [_numa_to_json(share) for share in status.numa]
     if status.shared_pools:
-        document["cpuSharedPools"] = [shared_pool_to_json(pool) for pool in status.shared_pools]
+        document["cpuSharedPools"] = [shared_pool_to_dict(pool) for pool in status.shared_pools]
     return json.dumps(document, separators=(",", ":"))
 
 
-def read_resource_status(text: str) -> ResourceStatusAnnotation:
+def read_resource_status_annotation(text: str) -> ResourceStatusAnnotation:
     """Read the annotation; fields that are not known are passed over.
 
     Raises:
         AnnotationError: The text is not such a document; the message has the JSON path.
 
     """
-    fields = parse_json(text, RESOURCE_STATUS).fields(
+    fields = parse_located_json(text, RESOURCE_STATUS).fields(
         ("cpuset", "numaNodeResources", "cpuSharedPools")
     )
     return ResourceStatusAnnotation(
@@ -166,7 +169,7 @@ def read_resource_status(text: str) -> ResourceStatusAnnotation:
     )
 
 
-def _numa_to_json(share: NumaShare) -> dict[str, object]:
+def _numa_to_json(share: ResourceStatusNumaNode) -> dict[str, object]:
     resources = {_CPU: _milli_text(share.cpu_milli)} if share.cpu_milli else {}
     for page_bytes, size in share.hugepages_bytes:
         resources[f"{_HUGEPAGES}{format_bytes(page_bytes)}"] = format_bytes(size)
@@ -181,22 +184,24 @@ def _milli_text(milli: int) -> str:
     return f"{milli}m" if milli % 1000 else f"{milli // 1000}"
 
 
-_Entry = TypeVar("_Entry", NumaShare, SharedPool)
+_Entry = TypeVar("_Entry", ResourceStatusNumaNode, AnnotatedSharedPool)
 
 
-def _entries(part: JsonPart | None, read: Callable[[JsonPart], _Entry]) -> tuple[_Entry, ...]:
+def _entries(
+    part: LocatedJsonValue | None, read: Callable[[LocatedJsonValue], _Entry]
+) -> tuple[_Entry, ...]:
     found: dict[tuple[int, int], _Entry] = {}
     for item in part.items() if part else ():
         entry = read(item)
         # A NUMA node of several packages has a pool for each.
-        key = entry.node, entry.package if isinstance(entry, SharedPool) else 0
+        key = entry.node, entry.package if isinstance(entry, AnnotatedSharedPool) else 0
         if key in found:
             item.refuse(f"NUMA node {entry.node} is there twice; keep one of them")
         found[key] = entry
     return tuple(found[key] for key in sorted(found))
 
 
-def _numa(part: JsonPart) -> NumaShare:
+def _numa(part: LocatedJsonValue) -> ResourceStatusNumaNode:
     fields = part.fields(("node", "resources"))
     cpu_milli, memory_bytes = 0, 0
     hugepages: dict[int, int] = {}
@@ -214,7 +219,7 @@ def _numa(part: JsonPart) -> NumaShare:
             hugepages[page_bytes] = amount.amount(parse_bytes)
         else:
             more[name] = amount.amount(parse_milli)
-    return NumaShare(
+    return ResourceStatusNumaNode(
         node=part.need(fields, "node").integer(),
         cpu_milli=cpu_milli,
         memory_bytes=memory_bytes,
@@ -223,7 +228,7 @@ def _numa(part: JsonPart) -> NumaShare:
     )
 
 
-def _page_bytes(name: str, part: JsonPart) -> int:
+def _page_bytes(name: str, part: LocatedJsonValue) -> int:
     size = name.removeprefix(_HUGEPAGES)
     try:
         page_bytes = parse_bytes(size)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Expression, Variables
+from placer_models.cpsat.assignment import Assignment, Expression, PlacementVariables
 from placer_models.cpsat.envelope import ordered_pair_count_var
 from placer_models.cpsat.family import ModelFamily, always, never
 from placer_models.domains import NO_DOMAIN
@@ -52,7 +52,7 @@ class _Meeting:
         return f"[{self.number},{self.node}]"
 
 
-def pods_keep_apart(model: CpModel, problem: Problem, x: Variables) -> None:
+def pods_keep_apart(model: CpModel, problem: Problem, x: PlacementVariables) -> None:
     """No pod is with another one that its required anti-affinity means."""
     for meeting in _meetings(problem, x, apart=True, required=True):
         if meeting.node == NO_DOMAIN:
@@ -61,7 +61,7 @@ def pods_keep_apart(model: CpModel, problem: Problem, x: Variables) -> None:
         model.add(_count(meeting.mine) <= _most(meeting.mine) * clear)
 
 
-def affine_pods_come_together(model: CpModel, problem: Problem, x: Variables) -> None:
+def affine_pods_come_together(model: CpModel, problem: Problem, x: PlacementVariables) -> None:
     """A pod is with another one that its required affinity means, or is the first of all."""
     alone: dict[int, Expression] = {}
     for meeting in _meetings(problem, x, apart=False, required=True):
@@ -74,7 +74,9 @@ def affine_pods_come_together(model: CpModel, problem: Problem, x: Variables) ->
         model.add(_count(meeting.meant) >= meeting.enough * here - alone[meeting.number])
 
 
-def affinity_weight_lost(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def affinity_weight_lost_expr(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> Expression:
     """Sum the weights that preferred terms lose: by pods without company, and pairs too near."""
     terms: list[Expression] = []
     for meeting in _meetings(problem, x, apart=False, required=False):
@@ -88,7 +90,7 @@ def affinity_weight_lost(model: CpModel, problem: Problem, x: Variables) -> Expr
     return LinearExpr.sum(terms)
 
 
-def _pairs_too_near(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def _pairs_too_near(model: CpModel, problem: Problem, x: PlacementVariables) -> Expression:
     """Sum the weights of new pods' wishes to be apart, once for every pod that is too near."""
     by_domains: defaultdict[tuple[int, ...], list[ProblemAffinityTerm]] = defaultdict(list)
     for task in problem.affinity.tasks:
@@ -105,7 +107,7 @@ def _pairs_too_near(model: CpModel, problem: Problem, x: Variables) -> Expressio
 def _pairs_in(
     model: CpModel,
     problem: Problem,
-    x: Variables,
+    x: PlacementVariables,
     tasks: Sequence[ProblemAffinityTerm],
     nodes: Sequence[int],
 ) -> Iterator[Expression]:
@@ -125,7 +127,9 @@ def _pairs_in(
         yield crowd.pairs(wishers, meant)
 
 
-def _meetings(problem: Problem, x: Variables, *, apart: bool, required: bool) -> Iterator[_Meeting]:
+def _meetings(
+    problem: Problem, x: PlacementVariables, *, apart: bool, required: bool
+) -> Iterator[_Meeting]:
     """Yield each term of the kind with each node or domain where a pod of its shape could be."""
     on_node: list[defaultdict[int, list[Assignment]]] = []
     for assignments in x.on_node:
@@ -179,7 +183,9 @@ def _unless(model: CpModel, meeting: _Meeting, kept: IntVar) -> IntVar:
     return unmet
 
 
-def _alone(model: CpModel, problem: Problem, x: Variables, meeting: _Meeting) -> Expression:
+def _alone(
+    model: CpModel, problem: Problem, x: PlacementVariables, meeting: _Meeting
+) -> Expression:
     """Return a literal that is true only where at most one pod of the cluster is meant."""
     if not meeting.means_itself or meeting.task.here:
         return 0
@@ -268,7 +274,7 @@ class _Crowd:
 FAMILY = ModelFamily(
     name=RuleFamilyName.AFFINITY,
     rules=(pods_keep_apart, affine_pods_come_together),
-    tiers={AFFINITY: affinity_weight_lost},
+    tiers={AFFINITY: affinity_weight_lost_expr},
     countable=always,
     plain=always,
     sees_links=never,

@@ -2,7 +2,7 @@
 
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
-from placer_models.cpsat.assignment import Variables
+from placer_models.cpsat.assignment import PlacementVariables
 from placer_models.cpsat.family import ModelFamily, always, never
 from placer_models.problem.dimensions import times_amounts_fit
 from placer_models.problem.node_state import NodeState
@@ -15,7 +15,7 @@ def most_pods_by_amounts(problem: Problem, shape: int, node: NodeState, most: in
     return times_amounts_fit(problem.shape_on(shape, node).amounts_on(node), node.amounts, most)
 
 
-def amounts_fit_their_node(model: CpModel, problem: Problem, x: Variables) -> None:
+def amounts_fit_their_node(model: CpModel, problem: Problem, x: PlacementVariables) -> None:
     """Pods take at most what is left of a node in each dimension, and in its cells together."""
     for node, assignments in zip(problem.nodes, x.on_node, strict=True):
         wants = [assignment.shape.amounts_on(node) for assignment in assignments]

@@ -70,7 +70,7 @@ class Assignment:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Variables:
+class PlacementVariables:
     """The variables of a model: which pods run where.
 
     Attributes:

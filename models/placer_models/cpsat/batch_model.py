@@ -7,10 +7,10 @@ from itertools import islice
 
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Expression, PodUnit, Variables
+from placer_models.cpsat.assignment import Assignment, Expression, PlacementVariables, PodUnit
 from placer_models.cpsat.families import FAMILIES, may_be_counted_together
 from placer_models.cpsat.family import AddRule
-from placer_models.cpsat.gangs import points_of_placed_pods
+from placer_models.cpsat.gangs import placed_tier_points_of_priority_expr
 from placer_models.cpsat.stoppable import ModelBuildTimeoutError, ModelStoppableWhileBuilt
 from placer_models.problem.problem import Problem
 
@@ -26,12 +26,12 @@ class BatchModel:
     """A Problem as CP-SAT sees it.
 
     Attributes:
-        tiers: One expression per tier, in the order of `goals.tiers_for`.
+        tiers: One expression per tier, in the order of `goals.all_tiers_most_important_first`.
 
     """
 
     model: CpModel
-    variables: Variables
+    variables: PlacementVariables
     tiers: tuple[Expression, ...]
 
 
@@ -67,7 +67,7 @@ def build_batch_model(
     return batch
 
 
-def create_variables(model: ModelStoppableWhileBuilt, problem: Problem) -> Variables:
+def create_variables(model: ModelStoppableWhileBuilt, problem: Problem) -> PlacementVariables:
     """Create the variables, but none for a unit on a node that has no room for any of its pods.
 
     Raises:
@@ -87,7 +87,9 @@ def create_variables(model: ModelStoppableWhileBuilt, problem: Problem) -> Varia
     for assignment in assignments:
         of_unit[assignment.unit].append(assignment)
         on_node[assignment.node].append(assignment)
-    x = Variables(units, tuple(assignments), tuple(map(tuple, of_unit)), tuple(map(tuple, on_node)))
+    x = PlacementVariables(
+        units, tuple(assignments), tuple(map(tuple, of_unit)), tuple(map(tuple, on_node))
+    )
     for family in FAMILIES:
         if family.decide_all is not None:
             model.go_on()
@@ -125,11 +127,13 @@ def most_pods_by_each_resource(problem: Problem, shape: int, index: int, most: i
     return most
 
 
-def _tiers(model: ModelStoppableWhileBuilt, problem: Problem, x: Variables) -> Iterator[Expression]:
+def _tiers(
+    model: ModelStoppableWhileBuilt, problem: Problem, x: PlacementVariables
+) -> Iterator[Expression]:
     """Yield one expression per tier: the sum of what families count for it."""
     levels = len(problem.priorities)
     for level in range(levels):
-        yield points_of_placed_pods(problem, x, level)
+        yield placed_tier_points_of_priority_expr(problem, x, level)
     for tier in problem.tiers[levels:]:
         terms = []
         for family in FAMILIES:

@@ -5,17 +5,17 @@ from dataclasses import dataclass, replace
 
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Expression, Variables
+from placer_models.cpsat.assignment import Assignment, Expression, PlacementVariables
 from placer_models.cpsat.cpus import existing_core_take_vars
-from placer_models.cpsat.devices import devices_touched
+from placer_models.cpsat.devices import touched_device_count_expr
 from placer_models.cpsat.family import (
     Hint,
     KnownPlacement,
     ModelFamily,
     Value,
     always,
-    hints_for_plain_variables,
     never,
+    solver_hints_for_plain_variables,
 )
 from placer_models.cpsat.numa import existing_cell_vars
 from placer_models.goals import ALIGNMENT, LOCALITY_NUMA_NODES
@@ -29,7 +29,7 @@ POOLS = (QosClass.LS, QosClass.BE)
 
 
 @dataclass(frozen=True, slots=True)
-class BoundPoolVariables:
+class BoundPodPoolVariables:
     """The part of its pool to which a pod is bound.
 
     Attributes:
@@ -47,7 +47,7 @@ class BoundPoolVariables:
 
 def bound_pool_vars(
     model: CpModel, problem: Problem, assignment: Assignment
-) -> BoundPoolVariables | None:
+) -> BoundPodPoolVariables | None:
     """Create the variables, or return None if the pod is not bound or the node is one cell."""
     node, shape, fit = problem.nodes[assignment.node], assignment.shape, assignment.fit
     name = assignment.name
@@ -57,7 +57,7 @@ def bound_pool_vars(
     if shape.burst_cpus:
         most = [min(shape.burst_cpus, pool.cpus) for pool in pools]
         aligned = fit.binds(shape) and len(node.cells) > 1
-        return BoundPoolVariables(
+        return BoundPodPoolVariables(
             # Under a binding policy it runs wherever it has anything.
             used=existing_cell_vars(assignment).used if aligned else _literals(model, most, name),
             milli=_amounts(model, most, shape.pool_milli, name),
@@ -71,13 +71,13 @@ def bound_pool_vars(
     have = [min(pool.milli, shape.pool_milli) for pool in pools]
     if fit.containers:
         literals = _literals(model, [pool.cpus for pool in pools], name)
-        return BoundPoolVariables(literals, _amounts(model, have, shape.pool_milli, name))
+        return BoundPodPoolVariables(literals, _amounts(model, have, shape.pool_milli, name))
     used = existing_cell_vars(assignment).used
     if len(node.cells) == 1 or not used:
         return None
     if fit.cell_limit == 1:
-        return BoundPoolVariables(used, tuple(shape.pool_milli * literal for literal in used))
-    return BoundPoolVariables(used, _amounts(model, have, shape.pool_milli, name))
+        return BoundPodPoolVariables(used, tuple(shape.pool_milli * literal for literal in used))
+    return BoundPodPoolVariables(used, _amounts(model, have, shape.pool_milli, name))
 
 
 def _literals(model: CpModel, there: Sequence[int], name: str) -> tuple[Expression, ...]:
@@ -93,7 +93,9 @@ def _amounts(model: CpModel, there: Sequence[int], milli: int, name: str) -> tup
     )
 
 
-def a_burst_pod_has_a_pool_for_its_limit(model: CpModel, problem: Problem, x: Variables) -> None:
+def a_burst_pod_has_a_pool_for_its_limit(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> None:
     """New owners leave a burst pod enough CPUs for its limit in the pools of its cells."""
     for node, assignments in zip(problem.nodes, x.on_node, strict=True):
         for assignment, pool in _bound(assignments, QosClass.LS):
@@ -111,23 +113,25 @@ def a_burst_pod_has_a_pool_for_its_limit(model: CpModel, problem: Problem, x: Va
                     model.add(used <= assignment.count)
 
 
-def a_burst_pod_uses_the_cells_of_its_pool(model: CpModel, problem: Problem, x: Variables) -> None:
+def a_burst_pod_uses_the_cells_of_its_pool(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> None:
     """Where something asks which cells a burst pod uses, those of its pool are among them."""
     for assignment, pool in _near_its_pool(x):
         for used, bound in zip(existing_cell_vars(assignment).used, pool.used, strict=True):
             model.add(bound <= used)
 
 
-def _near_its_pool(x: Variables) -> Iterator[tuple[Assignment, BoundPoolVariables]]:
+def _near_its_pool(x: PlacementVariables) -> Iterator[tuple[Assignment, BoundPodPoolVariables]]:
     """Yield burst pods that would like what they hold to be near their pool, but need not."""
     for assignment in x.assignments:
-        pool, used = assignment.part(BoundPoolVariables), existing_cell_vars(assignment).used
+        pool, used = assignment.part(BoundPodPoolVariables), existing_cell_vars(assignment).used
         if pool is not None and pool.cpus and len(used) > 1 and used is not pool.used:
             yield assignment, pool
 
 
 def a_bound_pod_has_a_cpu_on_each_of_its_cells(
-    model: CpModel, problem: Problem, x: Variables
+    model: CpModel, problem: Problem, x: PlacementVariables
 ) -> None:
     """On every cell that a new pod is bound to, new owners leave a CPU of the pod's pool."""
     for node, assignments in zip(problem.nodes, x.on_node, strict=True):
@@ -139,7 +143,9 @@ def a_bound_pod_has_a_cpu_on_each_of_its_cells(
                         model.add(used <= node.cells[cell].pool(qos).cpus - owned)
 
 
-def owners_leave_bound_pods_their_cpus(model: CpModel, problem: Problem, x: Variables) -> None:
+def owners_leave_bound_pods_their_cpus(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> None:
     """New owners leave running bound pods a CPU on each of their cells, and all that they need."""
     for node, assignments in zip(problem.nodes, x.on_node, strict=True):
         for bound in node.bound:
@@ -150,7 +156,9 @@ def owners_leave_bound_pods_their_cpus(model: CpModel, problem: Problem, x: Vari
                 model.add(here <= pool - 1)
 
 
-def requests_of_bound_pods_fit_their_cells(model: CpModel, problem: Problem, x: Variables) -> None:
+def requests_of_bound_pods_fit_their_cells(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> None:
     """Each request is shared out over its pod's cells, and every cell's pool can carry its parts.
 
     Where the running pods alone do not fit, no new pod may take CPUs.
@@ -197,10 +205,10 @@ def _fit_in_their_pool(
 
 def _bound(
     assignments: tuple[Assignment, ...], qos: QosClass
-) -> Iterator[tuple[Assignment, BoundPoolVariables]]:
+) -> Iterator[tuple[Assignment, BoundPodPoolVariables]]:
     """Yield the assignments of pods that are bound to a part of the pool."""
     for assignment in assignments:
-        pool = assignment.part(BoundPoolVariables)
+        pool = assignment.part(BoundPodPoolVariables)
         if pool is not None and assignment.shape.pool is qos:
             yield assignment, pool
 
@@ -244,20 +252,22 @@ def _cells_kept(
     return tuple(cell for cell in kept if cpus[cell])
 
 
-def pool_hints(problem: Problem, x: Variables, known: KnownPlacement) -> Iterator[Hint]:
+def bound_pool_solver_hints(
+    problem: Problem, x: PlacementVariables, known: KnownPlacement
+) -> Iterator[Hint]:
     """Yield hints for the cells whose pool pods are bound to, and their parts there if fixed."""
     for assignment, choices in known.at:
-        pool = assignment.part(BoundPoolVariables)
+        pool = assignment.part(BoundPodPoolVariables)
         if pool is None:
             continue
         fixed = {cells[0]: milli for c in choices for cells, milli in c.pool if len(cells) == 1}
         if pool.used is not existing_cell_vars(assignment).used:
             bound = {cell for choice in choices for cell in choice.pool_cells}
-            yield from hints_for_plain_variables(
+            yield from solver_hints_for_plain_variables(
                 pool.used, [int(cell in bound) for cell in range(len(pool.used))]
             )
         if not any(len(cells) > 1 for c in choices for cells, _ in c.pool):
-            yield from hints_for_plain_variables(
+            yield from solver_hints_for_plain_variables(
                 pool.milli, [fixed.get(cell, 0) for cell in range(len(pool.milli))]
             )
 
@@ -274,7 +284,7 @@ def _wanted(
 ) -> tuple[tuple[tuple[int, ...], int], ...]:
     """Return what a pod wants of its pool, without the cells that it does not need."""
     shape, milli = assignment.shape, assignment.shape.pool_milli
-    pool, goods = assignment.part(BoundPoolVariables), existing_cell_vars(assignment)
+    pool, goods = assignment.part(BoundPodPoolVariables), existing_cell_vars(assignment)
     if pool is None and not (assignment.fit.binds(shape) and goods.used):
         return ()
     if pool is None and goods.used[0] is assignment.count:
@@ -288,7 +298,9 @@ def _wanted(
         held.update(cell for cell, amount in enumerate(row) if value(amount))
     for index, bank in enumerate(problem.nodes[assignment.node].banks):
         for class_index, cell in enumerate(bank.cells):
-            if cell is not None and value(devices_touched(assignment, index, class_index)):
+            if cell is not None and value(
+                touched_device_count_expr(assignment, index, class_index)
+            ):
                 held.add(cell)
     if pool and shape.burst_cpus:
         kept = _cells_kept(counted, list(map(value, pool.cpus)), shape.burst_cpus, held)
@@ -297,7 +309,9 @@ def _wanted(
     return ((tuple(sorted(cells)), milli),) if cells else ()
 
 
-def burst_cells_outside_pool(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def burst_cells_outside_pool_expr(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> Expression:
     """Count the cells of burst pods under BestEffort that their pool is not in (``alignment``)."""
     return LinearExpr.sum(
         [
@@ -308,7 +322,9 @@ def burst_cells_outside_pool(model: CpModel, problem: Problem, x: Variables) -> 
     )
 
 
-def cells_outside_pool_without_policy(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def no_policy_burst_cells_outside_pool_expr(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> Expression:
     """Count those of burst pods without a policy (tier ``locality.numa-nodes``)."""
     return LinearExpr.sum(
         [
@@ -319,13 +335,13 @@ def cells_outside_pool_without_policy(model: CpModel, problem: Problem, x: Varia
     )
 
 
-def _beside(assignment: Assignment, pool: BoundPoolVariables) -> Expression:
+def _beside(assignment: Assignment, pool: BoundPodPoolVariables) -> Expression:
     return LinearExpr.sum(list(existing_cell_vars(assignment).used)) - LinearExpr.sum(
         list(pool.used)
     )
 
 
-def has_no_constrained_burst(problem: Problem, shape: int) -> bool:
+def has_no_burst_bind_policy(problem: Problem, shape: int) -> bool:
     """Return whether a shape is not under ConstrainedBurst."""
     return not problem.shapes[shape].burst_cpus
 
@@ -341,13 +357,13 @@ FAMILY = ModelFamily(
         requests_of_bound_pods_fit_their_cells,
     ),
     tiers={
-        ALIGNMENT: burst_cells_outside_pool,
-        LOCALITY_NUMA_NODES: cells_outside_pool_without_policy,
+        ALIGNMENT: burst_cells_outside_pool_expr,
+        LOCALITY_NUMA_NODES: no_policy_burst_cells_outside_pool_expr,
     },
-    hint=pool_hints,
+    hint=bound_pool_solver_hints,
     read=read_solved_pool_takes,
-    countable=has_no_constrained_burst,
-    plain=has_no_constrained_burst,
+    countable=has_no_burst_bind_policy,
+    plain=has_no_burst_bind_policy,
     sees_links=never,
     exchangeable=always,
 )

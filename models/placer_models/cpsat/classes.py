@@ -29,7 +29,7 @@ Demands = dict[Counting, tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class EqualPods:
+class RelaxedEqualPods:
     """Equal members of a gang, or equal lone pods.
 
     Attributes:
@@ -47,7 +47,7 @@ class EqualPods:
 
 
 @dataclass(frozen=True, slots=True)
-class NodeClass:
+class RelaxedNodeClass:
     """Nodes that a bound does not have to tell apart.
 
     Attributes:
@@ -64,7 +64,7 @@ class NodeClass:
     residents: tuple[tuple[int, int], ...]
 
 
-def equal_pod_groups(problem: Problem) -> list[EqualPods]:
+def equal_pod_groups(problem: Problem) -> list[RelaxedEqualPods]:
     """Group the pods of a Problem, in the order of their first pods."""
     alike: defaultdict[tuple[int | None, int, int, int, bool], list[int]] = defaultdict(list)
     at_home = {pod for pod, _ in problem.homes}
@@ -74,14 +74,14 @@ def equal_pod_groups(problem: Problem) -> list[EqualPods]:
             key = owner, problem.pods[pod], gang.level, gang.weight, pod in at_home
             alike[key].append(pod)
     return [
-        EqualPods(owner, shape, tuple(pods), home)
+        RelaxedEqualPods(owner, shape, tuple(pods), home)
         for (owner, shape, _, _, home), pods in alike.items()
     ]
 
 
-def node_classes(
-    problem: Problem, families: list[EqualPods], stop: Callable[[], bool]
-) -> list[NodeClass] | None:
+def equal_node_groups(
+    problem: Problem, families: list[RelaxedEqualPods], stop: Callable[[], bool]
+) -> list[RelaxedNodeClass] | None:
     """Group the nodes of a Problem, or return None if stopped."""
     shapes = {family.shape for family in families}
     family_of = {pod: index for index, family in enumerate(families) for pod in family.pods}
@@ -93,7 +93,7 @@ def node_classes(
     equal = defaultdict(list)
     for index, node in enumerate(problem.nodes):
         equal[node, tuple(sorted(at_home[index].items()))].append(index)
-    found: dict[object, NodeClass] = {}
+    found: dict[object, RelaxedNodeClass] = {}
     for (node, residents), nodes in equal.items():
         if stop():
             return None
@@ -104,7 +104,7 @@ def node_classes(
             tuple(None if asked is None else tuple(asked.items()) for asked in demands.values()),
         )
         before = found[key].nodes if key in found else ()
-        found[key] = NodeClass((*before, *nodes), demands, node.offered, residents)
+        found[key] = RelaxedNodeClass((*before, *nodes), demands, node.offered, residents)
     return list(found.values())
 
 
@@ -134,9 +134,9 @@ def _demands(problem: Problem, index: int, node: NodeState) -> Demands | None:
     return {name: amounts for name, amounts in found.items() if amounts[1]}
 
 
-def node_classes_limited_to_resources(
-    classes: Sequence[NodeClass], counted: Collection[tuple[str, int]]
-) -> list[NodeClass]:
+def node_groups_limited_to_resources(
+    classes: Sequence[RelaxedNodeClass], counted: Collection[tuple[str, int]]
+) -> list[RelaxedNodeClass]:
     """Return the classes of nodes with these resources alone.
 
     Args:

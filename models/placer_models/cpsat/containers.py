@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.bound import BoundPoolVariables
+from placer_models.cpsat.assignment import Assignment, Expression, PlacementVariables
+from placer_models.cpsat.bound import BoundPodPoolVariables
 from placer_models.cpsat.cpus import existing_core_take_vars
 from placer_models.cpsat.devices import existing_device_vars
 from placer_models.cpsat.family import (
@@ -18,9 +18,9 @@ from placer_models.cpsat.family import (
     KnownPlacement,
     ModelFamily,
     Value,
-    fits_of,
-    hints_for_plain_variables,
+    fits_of_shape,
     never,
+    solver_hints_for_plain_variables,
 )
 from placer_models.cpsat.numa import existing_cell_vars
 from placer_models.goals import ALIGNMENT
@@ -118,7 +118,9 @@ def _supply(node: NodeState, shape: Shape) -> Iterator[list[int]]:
         yield devices
 
 
-def a_container_has_what_it_asks_for(model: CpModel, problem: Problem, x: Variables) -> None:
+def a_container_has_what_it_asks_for(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> None:
     """What a container has from the cells sums to its request, good by good."""
     for assignment in x.assignments:
         for container in existing_container_vars(assignment):
@@ -127,7 +129,9 @@ def a_container_has_what_it_asks_for(model: CpModel, problem: Problem, x: Variab
                     model.add(LinearExpr.sum(list(row)) == need * assignment.count)
 
 
-def containers_share_what_the_pod_holds(model: CpModel, problem: Problem, x: Variables) -> None:
+def containers_share_what_the_pod_holds(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> None:
     """Containers that run together have different parts of what their pod holds.
 
     An init container has a part of what the sidecars before it leave; containers that come
@@ -150,11 +154,11 @@ def containers_share_what_the_pod_holds(model: CpModel, problem: Problem, x: Var
 
 
 def a_container_uses_the_cells_it_takes_from(
-    model: CpModel, problem: Problem, x: Variables
+    model: CpModel, problem: Problem, x: PlacementVariables
 ) -> None:
     """A container takes only from cells that it uses; a binding policy binds the pod to them."""
     for assignment in x.assignments:
-        node, pool = problem.nodes[assignment.node], assignment.part(BoundPoolVariables)
+        node, pool = problem.nodes[assignment.node], assignment.part(BoundPodPoolVariables)
         for container in existing_container_vars(assignment):
             for literal in container.used:
                 model.add(literal <= assignment.count)
@@ -170,7 +174,9 @@ def a_container_uses_the_cells_it_takes_from(
                         model.add(taken <= min(need, most) * used)
 
 
-def a_container_keeps_to_its_cell_limit(model: CpModel, problem: Problem, x: Variables) -> None:
+def a_container_keeps_to_its_cell_limit(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> None:
     """SingleNUMANode and Restricted hold for each container alone."""
     for assignment in x.assignments:
         for container in existing_container_vars(assignment):
@@ -179,7 +185,7 @@ def a_container_keeps_to_its_cell_limit(model: CpModel, problem: Problem, x: Var
                 model.add(used <= container.fit.cell_limit * assignment.count)
 
 
-def containers_use_enough_cells(model: CpModel, problem: Problem, x: Variables) -> None:
+def containers_use_enough_cells(model: CpModel, problem: Problem, x: PlacementVariables) -> None:
     """No container uses fewer cells than it needs on the empty node; this only helps the bound."""
     for assignment in x.assignments:
         for container in existing_container_vars(assignment):
@@ -194,7 +200,7 @@ def _held(node: NodeState, assignment: Assignment) -> Iterator[list[Expression]]
     cores = existing_core_take_vars(assignment)
     for part, c in zip(cores, node.cores if cores else (), strict=True):
         cpus[c.cell] += part.cpus(c)
-    pool, goods = assignment.part(BoundPoolVariables), existing_cell_vars(assignment)
+    pool, goods = assignment.part(BoundPodPoolVariables), existing_cell_vars(assignment)
     yield [*pool.milli, 0] if pool else cpus
     for row in goods.pinned:
         yield [*(row or (0,) * len(node.cells)), 0]
@@ -207,7 +213,9 @@ def _held(node: NodeState, assignment: Assignment) -> Iterator[list[Expression]]
         yield devices
 
 
-def container_cells_beyond_fewest(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def container_cells_beyond_fewest_expr(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> Expression:
     """Count the cells of BestEffort containers beyond their fewest (tier ``alignment``)."""
     return LinearExpr.sum(
         [
@@ -219,17 +227,19 @@ def container_cells_beyond_fewest(model: CpModel, problem: Problem, x: Variables
     )
 
 
-def container_solver_hints(problem: Problem, x: Variables, known: KnownPlacement) -> Iterator[Hint]:
+def container_solver_hints(
+    problem: Problem, x: PlacementVariables, known: KnownPlacement
+) -> Iterator[Hint]:
     """Yield hints for what containers have, and from which cells."""
     for assignment, choices in known.at:
         for position, container in enumerate(existing_container_vars(assignment)):
             parts = [choice.containers[position] for choice in choices]
             for good, row in enumerate(container.taken):
                 amounts = [sum(part[good][place] for part in parts) for place in range(len(row))]
-                yield from hints_for_plain_variables(row, amounts)
+                yield from solver_hints_for_plain_variables(row, amounts)
             cells = range(len(container.used))
             used = [int(any(row[cell] for part in parts for row in part)) for cell in cells]
-            yield from hints_for_plain_variables(container.used, used)
+            yield from solver_hints_for_plain_variables(container.used, used)
 
 
 def read_solved_containers(
@@ -245,10 +255,10 @@ def read_solved_containers(
 
 def shape_aligns_no_containers(problem: Problem, shape: int) -> bool:
     """Return whether pods of a shape are aligned as a whole, or not at all."""
-    return not any(fit.containers for fit in fits_of(problem, shape))
+    return not any(fit.containers for fit in fits_of_shape(problem, shape))
 
 
-def aligns_no_containers(shape: Shape, fit: Fit, bank: DeviceBank) -> bool:
+def deals_no_devices_to_containers(shape: Shape, fit: Fit, bank: DeviceBank) -> bool:
     """Return whether no devices are dealt out to containers."""
     return not fit.containers
 
@@ -263,11 +273,11 @@ FAMILY = ModelFamily(
         a_container_keeps_to_its_cell_limit,
     ),
     cuts=(containers_use_enough_cells,),
-    tiers={ALIGNMENT: container_cells_beyond_fewest},
+    tiers={ALIGNMENT: container_cells_beyond_fewest_expr},
     hint=container_solver_hints,
     read=read_solved_containers,
     countable=shape_aligns_no_containers,
     plain=shape_aligns_no_containers,
     sees_links=never,
-    exchangeable=aligns_no_containers,
+    exchangeable=deals_no_devices_to_containers,
 )

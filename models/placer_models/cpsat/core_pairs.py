@@ -12,20 +12,20 @@ from dataclasses import dataclass
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.cpus import CoresTakenByThread, existing_core_take_vars
+from placer_models.cpsat.assignment import Assignment, Expression, PlacementVariables
+from placer_models.cpsat.cpus import NodeSplitCoreVariables, existing_core_take_vars
 from placer_models.cpsat.exclusivity import (
-    ExclusivityVars,
+    AssignmentExclusivityVariables,
     core_class_may_be_shared,
-    exclusivity_hint_data,
+    exclusivity_of_known_placement,
 )
 from placer_models.cpsat.family import (
     Hint,
     KnownPlacement,
     ModelFamily,
     always,
-    hints_for_plain_variables,
     never,
+    solver_hints_for_plain_variables,
 )
 from placer_models.goals import SHARED_CORES
 from placer_models.policy import BindPolicy
@@ -34,7 +34,7 @@ from placer_models.rule_family import RuleFamilyName
 
 
 @dataclass(frozen=True, slots=True)
-class CoresTakenByHalf:
+class HalfTakenCoreVariables:
     """The two-thread cores of which an assignment's pod has one thread.
 
     Attributes:
@@ -49,12 +49,12 @@ class CoresTakenByHalf:
     fell_back: IntVar | None
 
 
-Single = tuple[Assignment, CoresTakenByHalf, Expression]
+Single = tuple[Assignment, HalfTakenCoreVariables, Expression]
 """An assignment, its singles that count, and how many cores its pod has one thread of."""
 
 
 @dataclass(frozen=True, slots=True)
-class CoresSplitBetweenTwoPods:
+class CoreSplitBetweenPodsVariables:
     """For each node and core class, the cores of which two pods have one thread each.
 
     Both pods would rather not share. 0 where that is not counted by class.
@@ -65,15 +65,15 @@ class CoresSplitBetweenTwoPods:
 
 def half_core_vars(
     model: CpModel, problem: Problem, assignment: Assignment
-) -> CoresTakenByHalf | None:
+) -> HalfTakenCoreVariables | None:
     """Create the counts of an assignment, or return None if its pod never counts as PCPULevel."""
-    shape, guest = assignment.shape, assignment.part(ExclusivityVars)
+    shape, guest = assignment.shape, assignment.part(AssignmentExclusivityVariables)
     if guest is None or not assignment.fit.keeps_cores:
         return None
     classes = zip(
         problem.nodes[assignment.node].cores, existing_core_take_vars(assignment), strict=True
     )
-    return CoresTakenByHalf(
+    return HalfTakenCoreVariables(
         tuple(
             model.new_int_var(0, min(c.cores, shape.owned_cpus), f"single[{assignment.name},{i}]")
             if core_class_may_be_shared(problem, c) and not isinstance(part.threads, int)
@@ -84,11 +84,13 @@ def half_core_vars(
     )
 
 
-def two_pod_core_vars(model: CpModel, problem: Problem, x: Variables) -> CoresSplitBetweenTwoPods:
+def two_pod_core_vars(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> CoreSplitBetweenPodsVariables:
     """Create, for each core class, a count of cores that two pods share against their wish."""
     found = []
     for node, here in zip(problem.nodes, x.on_node, strict=True):
-        minding = sum(assignment.part(CoresTakenByHalf) is not None for assignment in here)
+        minding = sum(assignment.part(HalfTakenCoreVariables) is not None for assignment in here)
         found.append(
             tuple(
                 model.new_int_var(0, c.cores, f"paired[{node.name},{i}]")
@@ -97,10 +99,10 @@ def two_pod_core_vars(model: CpModel, problem: Problem, x: Variables) -> CoresSp
                 for i, c in enumerate(node.cores)
             )
         )
-    return CoresSplitBetweenTwoPods(tuple(found))
+    return CoreSplitBetweenPodsVariables(tuple(found))
 
 
-def singles_of_pairs_are_counted(model: CpModel, problem: Problem, x: Variables) -> None:
+def singles_of_pairs_are_counted(model: CpModel, problem: Problem, x: PlacementVariables) -> None:
     """A pod that counts as PCPULevel counts the cores of which it has one thread."""
     for node, at in _classes(problem):
         for assignment, guest, single in _singles(x, node, at):
@@ -115,14 +117,14 @@ def singles_of_pairs_are_counted(model: CpModel, problem: Problem, x: Variables)
                 model.add(2 * part.touched >= part.threads)
 
 
-def single_threads_have_own_cores(model: CpModel, problem: Problem, x: Variables) -> None:
+def single_threads_have_own_cores(model: CpModel, problem: Problem, x: PlacementVariables) -> None:
     """The singles that count are on cores of their own, except for those that are shared."""
     for node, at in _classes(problem):
         singles = _singles(x, node, at)
         if not singles:
             continue
-        broken = x.part(CoresTakenByThread).of_node[node][at]
-        shared = x.part(CoresSplitBetweenTwoPods).of_node[node][at]
+        broken = x.part(NodeSplitCoreVariables).of_node[node][at]
+        shared = x.part(CoreSplitBetweenPodsVariables).of_node[node][at]
         double = LinearExpr.sum([_double(assignment, at) for assignment, _, _ in singles])
         counted = LinearExpr.sum([guest.of_class[at] for _, guest, _ in singles])
         model.add(double + counted - shared <= broken)
@@ -132,14 +134,14 @@ def single_threads_have_own_cores(model: CpModel, problem: Problem, x: Variables
                 model.add(single + double + shared <= broken + most * guest.fell_back)
         for assignment in x.on_node[node]:
             cores = existing_core_take_vars(assignment)
-            if cores and _spreads(assignment) and not assignment.part(CoresTakenByHalf):
+            if cores and _spreads(assignment) and not assignment.part(HalfTakenCoreVariables):
                 model.add(cores[at].touched + double + shared <= broken)
 
 
-def only_willing_pods_share_cores(model: CpModel, problem: Problem, x: Variables) -> None:
+def only_willing_pods_share_cores(model: CpModel, problem: Problem, x: PlacementVariables) -> None:
     """Each shared core has threads of two different pods, neither of which requires to be apart."""
     for node, at in _classes(problem):
-        shared = x.part(CoresSplitBetweenTwoPods).of_node[node][at]
+        shared = x.part(CoreSplitBetweenPodsVariables).of_node[node][at]
         if isinstance(shared, int):
             continue
         wishes = [
@@ -161,10 +163,10 @@ def _classes(problem: Problem) -> Iterator[tuple[int, int]]:
                 yield index, at
 
 
-def _singles(x: Variables, node: int, at: int) -> list[Single]:
+def _singles(x: PlacementVariables, node: int, at: int) -> list[Single]:
     found: list[Single] = []
     for assignment in x.on_node[node]:
-        guest = assignment.part(CoresTakenByHalf)
+        guest = assignment.part(HalfTakenCoreVariables)
         if guest is None or isinstance(guest.of_class[at], int):
             continue
         part = existing_core_take_vars(assignment)[at]
@@ -183,20 +185,26 @@ def _spreads(assignment: Assignment) -> bool:
     return assignment.fit.bind is BindPolicy.SPREAD_BY_PCPUS
 
 
-def shared_two_thread_cores(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def core_count_shared_by_two_pods_expr(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> Expression:
     """Count the cores that two pods share (tier ``shared-cores``)."""
     return LinearExpr.sum(
-        [shared for node in x.part(CoresSplitBetweenTwoPods).of_node for shared in node]
+        [shared for node in x.part(CoreSplitBetweenPodsVariables).of_node for shared in node]
     )
 
 
-def core_pair_hints(problem: Problem, x: Variables, known: KnownPlacement) -> Iterator[Hint]:
+def core_pair_solver_hints(
+    problem: Problem, x: PlacementVariables, known: KnownPlacement
+) -> Iterator[Hint]:
     """Yield hints for how many two-thread cores the pods that count have one thread of."""
-    for met in exclusivity_hint_data(problem, known):
-        singles = met.assignment.part(CoresTakenByHalf)
+    for met in exclusivity_of_known_placement(problem, known):
+        singles = met.assignment.part(HalfTakenCoreVariables)
         for i, counted in enumerate(singles.of_class if singles else ()):
             take = met.choice.cores[i] if met.choice else CoreTake()
-            yield from hints_for_plain_variables([counted], [2 * take.touched - take.threads])
+            yield from solver_hints_for_plain_variables(
+                [counted], [2 * take.touched - take.threads]
+            )
 
 
 FAMILY = ModelFamily(
@@ -208,8 +216,8 @@ FAMILY = ModelFamily(
         single_threads_have_own_cores,
         only_willing_pods_share_cores,
     ),
-    tiers={SHARED_CORES: shared_two_thread_cores},
-    hint=core_pair_hints,
+    tiers={SHARED_CORES: core_count_shared_by_two_pods_expr},
+    hint=core_pair_solver_hints,
     countable=always,
     plain=always,
     sees_links=never,

@@ -5,15 +5,15 @@ from dataclasses import dataclass, replace
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Expression, Variables
+from placer_models.cpsat.assignment import Assignment, Expression, PlacementVariables
 from placer_models.cpsat.family import (
     Hint,
     KnownPlacement,
     ModelFamily,
     Value,
     always,
-    hints_for_plain_variables,
     never,
+    solver_hints_for_plain_variables,
 )
 from placer_models.goals import BIND, USABLE, WHOLE_CORE_POINTS
 from placer_models.policy import BindPolicy
@@ -43,14 +43,14 @@ class CoreTakeVariables:
 
 
 @dataclass(frozen=True, slots=True)
-class OwnedCoreVars:
+class OwnedCoreVariables:
     """What the pods of an assignment own: one entry per core class of the node."""
 
     classes: tuple[CoreTakeVariables, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class CoresTakenByThread:
+class NodeSplitCoreVariables:
     """For each node, how many cores of each class are taken thread by thread."""
 
     of_node: tuple[tuple[Expression, ...], ...]
@@ -58,7 +58,7 @@ class CoresTakenByThread:
 
 def existing_core_take_vars(assignment: Assignment) -> tuple[CoreTakeVariables, ...]:
     """Return what the pods own of each core class, or nothing if they own no CPU."""
-    owned = assignment.part(OwnedCoreVars)
+    owned = assignment.part(OwnedCoreVariables)
     return owned.classes if owned else ()
 
 
@@ -85,11 +85,13 @@ def _takeable(fit: Fit, c: CoreClass, pods: int) -> int:
     return min(pods, c.free)
 
 
-def core_vars(model: CpModel, problem: Problem, assignment: Assignment) -> OwnedCoreVars | None:
+def owned_core_vars(
+    model: CpModel, problem: Problem, assignment: Assignment
+) -> OwnedCoreVariables | None:
     """Create the counts of an assignment, or return None if its pods own no CPU."""
     if not assignment.shape.owned_cpus:
         return None
-    return OwnedCoreVars(
+    return OwnedCoreVariables(
         tuple(
             _counts(model, c, assignment, f"[{assignment.name},{i}]")
             for i, c in enumerate(problem.nodes[assignment.node].cores)
@@ -117,9 +119,11 @@ def _counts(model: CpModel, c: CoreClass, assignment: Assignment, name: str) -> 
     return CoreTakeVariables(whole, threads, touched)
 
 
-def broken_core_vars(model: CpModel, problem: Problem, x: Variables) -> CoresTakenByThread:
+def split_core_vars(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> NodeSplitCoreVariables:
     """Create a count for each core class of each node where a pod could own CPUs."""
-    return CoresTakenByThread(
+    return NodeSplitCoreVariables(
         tuple(
             tuple(
                 model.new_int_var(0, c.cores, f"broken[{node.name},{i}]") if taken else 0
@@ -133,7 +137,9 @@ def broken_core_vars(model: CpModel, problem: Problem, x: Variables) -> CoresTak
     )
 
 
-def a_pod_owns_the_cpus_it_asks_for(model: CpModel, problem: Problem, x: Variables) -> None:
+def a_pod_owns_the_cpus_it_asks_for(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> None:
     """Whole cores and single threads add up to the request of the assignment's pods."""
     for assignment in x.assignments:
         cores = existing_core_take_vars(assignment)
@@ -144,7 +150,9 @@ def a_pod_owns_the_cpus_it_asks_for(model: CpModel, problem: Problem, x: Variabl
         model.add(LinearExpr.sum(taken) == assignment.shape.owned_cpus * assignment.count)
 
 
-def whole_cores_can_be_dealt_to_pods(model: CpModel, problem: Problem, x: Variables) -> None:
+def whole_cores_can_be_dealt_to_pods(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> None:
     """Pods counted together take on average no more whole cores than fit one pod's request.
 
     So the assignment's whole cores can be dealt out to its pods, one by one.
@@ -156,10 +164,10 @@ def whole_cores_can_be_dealt_to_pods(model: CpModel, problem: Problem, x: Variab
             model.add(whole <= (assignment.shape.owned_cpus // max(widths)) * assignment.count)
 
 
-def whole_cores_are_not_split(model: CpModel, problem: Problem, x: Variables) -> None:
+def whole_cores_are_not_split(model: CpModel, problem: Problem, x: PlacementVariables) -> None:
     """Cores taken whole and cores taken thread by thread are different cores."""
     for node, assignments, broken in zip(
-        problem.nodes, x.on_node, x.part(CoresTakenByThread).of_node, strict=True
+        problem.nodes, x.on_node, x.part(NodeSplitCoreVariables).of_node, strict=True
     ):
         for index, c in enumerate(node.cores):
             whole = [
@@ -169,10 +177,12 @@ def whole_cores_are_not_split(model: CpModel, problem: Problem, x: Variables) ->
                 model.add(LinearExpr.sum(whole) + broken[index] <= c.cores)
 
 
-def single_threads_are_on_taken_cores(model: CpModel, problem: Problem, x: Variables) -> None:
+def single_threads_are_on_taken_cores(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> None:
     """Single threads fit into the cores taken thread by thread."""
     for node, assignments, broken in zip(
-        problem.nodes, x.on_node, x.part(CoresTakenByThread).of_node, strict=True
+        problem.nodes, x.on_node, x.part(NodeSplitCoreVariables).of_node, strict=True
     ):
         for index, c in enumerate(node.cores):
             threads = [
@@ -182,13 +192,15 @@ def single_threads_are_on_taken_cores(model: CpModel, problem: Problem, x: Varia
                 model.add(LinearExpr.sum(threads) <= c.free * broken[index])
 
 
-def spread_threads_touch_different_cores(model: CpModel, problem: Problem, x: Variables) -> None:
+def spread_threads_touch_different_cores(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> None:
     """A pod's threads touch no more cores than the pod has threads, or than are broken.
 
     This is exact for cores of equal width: dealing all threads out in turn over the broken
     cores puts each pod on as many cores as it has threads, or on all of them.
     """
-    for assignments, broken in zip(x.on_node, x.part(CoresTakenByThread).of_node, strict=True):
+    for assignments, broken in zip(x.on_node, x.part(NodeSplitCoreVariables).of_node, strict=True):
         for assignment in assignments:
             if assignment.fit.bind is not BindPolicy.SPREAD_BY_PCPUS:
                 continue
@@ -198,7 +210,7 @@ def spread_threads_touch_different_cores(model: CpModel, problem: Problem, x: Va
                     model.add(part.touched <= part.threads)
 
 
-def a_used_shared_pool_has_a_cpu(model: CpModel, problem: Problem, x: Variables) -> None:
+def a_used_shared_pool_has_a_cpu(model: CpModel, problem: Problem, x: PlacementVariables) -> None:
     """Where an LS pod runs, there is a CPU that no pod owns."""
     for node, assignments in zip(problem.nodes, x.on_node, strict=True):
         using = [] if node.has_shared else [one for one in assignments if one.shape.shared]
@@ -210,7 +222,9 @@ def a_used_shared_pool_has_a_cpu(model: CpModel, problem: Problem, x: Variables)
             model.add(owned + some <= node.pool_cpus)
 
 
-def a_used_best_effort_pool_has_a_cpu(model: CpModel, problem: Problem, x: Variables) -> None:
+def a_used_best_effort_pool_has_a_cpu(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> None:
     """Where a BE pod runs, there is a CPU that no LSE pod owns."""
     for node, assignments in zip(problem.nodes, x.on_node, strict=True):
         using = (
@@ -235,7 +249,9 @@ def _some(model: CpModel, count: IntVar, most: int, name: str) -> IntVar:
     return literal
 
 
-def cpu_count_against_preferred_bind(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def cpu_count_against_preferred_bind_expr(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> Expression:
     """Count CPUs on cores taken against a preferred bind policy."""
     terms: list[Expression] = []
     for assignment in x.assignments:
@@ -266,10 +282,12 @@ def cpu_count_against_preferred_bind(model: CpModel, problem: Problem, x: Variab
     return LinearExpr.sum(terms)
 
 
-def whole_core_points_left(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def whole_core_points_left_expr(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> Expression:
     """Count the whole cores that are left for later pods (tier ``usable``)."""
     terms: list[Expression] = []
-    broken_on = x.part(CoresTakenByThread).of_node
+    broken_on = x.part(NodeSplitCoreVariables).of_node
     for node, assignments, broken in zip(problem.nodes, x.on_node, broken_on, strict=True):
         for index, c in enumerate(node.cores):
             if c.whole:
@@ -283,17 +301,21 @@ def whole_core_points_left(model: CpModel, problem: Problem, x: Variables) -> Ex
     return LinearExpr.sum(terms)
 
 
-def core_hints(problem: Problem, x: Variables, known: KnownPlacement) -> Iterator[Hint]:
+def core_solver_hints(
+    problem: Problem, x: PlacementVariables, known: KnownPlacement
+) -> Iterator[Hint]:
     """Yield hints for the cores that are taken of each class."""
     for assignment, choices in known.at:
         for i, part in enumerate(existing_core_take_vars(assignment)):
             takes = [choice.cores[i] for choice in choices]
-            yield from hints_for_plain_variables([part.whole], [sum(take.whole for take in takes)])
-            yield from hints_for_plain_variables(
+            yield from solver_hints_for_plain_variables(
+                [part.whole], [sum(take.whole for take in takes)]
+            )
+            yield from solver_hints_for_plain_variables(
                 [part.threads], [sum(take.threads for take in takes)]
             )
             if part.touched is not part.threads:
-                yield from hints_for_plain_variables(
+                yield from solver_hints_for_plain_variables(
                     [part.touched], [sum(take.touched for take in takes)]
                 )
 
@@ -348,8 +370,8 @@ def owns_no_cpu(problem: Problem, shape_index: int) -> bool:
 FAMILY = ModelFamily(
     name=RuleFamilyName.CPUS,
     room=most_pods_by_cpus,
-    decide=core_vars,
-    decide_all=broken_core_vars,
+    decide=owned_core_vars,
+    decide_all=split_core_vars,
     rules=(
         a_pod_owns_the_cpus_it_asks_for,
         whole_cores_can_be_dealt_to_pods,
@@ -359,8 +381,8 @@ FAMILY = ModelFamily(
         a_used_shared_pool_has_a_cpu,
         a_used_best_effort_pool_has_a_cpu,
     ),
-    tiers={BIND: cpu_count_against_preferred_bind, USABLE: whole_core_points_left},
-    hint=core_hints,
+    tiers={BIND: cpu_count_against_preferred_bind_expr, USABLE: whole_core_points_left_expr},
+    hint=core_solver_hints,
     read=read_solved_cores,
     countable=pods_of_unit_split_cpus_freely,
     plain=owns_no_cpu,

@@ -7,21 +7,21 @@ from math import gcd
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Expression, Variables
+from placer_models.cpsat.assignment import Assignment, Expression, PlacementVariables
 from placer_models.cpsat.devices import existing_device_vars
 from placer_models.cpsat.family import ModelFamily, always, never
 from placer_models.cpsat.shares import (
+    DeviceOpenedForSharesVariables,
     DeviceShareVariables,
     Opened,
-    OpenedDeviceVars,
     existing_share_vars,
     opened_device_vars_of_class,
 )
 from placer_models.device_share import (
     MILLION,
     ShareAmounts,
+    device_usage_millionths,
     share_amounts_left,
-    used_millionths,
     whole_device_amounts,
 )
 from placer_models.goals import DEVICE_CHOICE
@@ -35,11 +35,13 @@ Position = tuple[int, int, int]
 """The indices of a bank, of an equivalence class in it, and of a device in that."""
 
 
-def shares_off_their_choice(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def share_distance_from_chosen_device_expr(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> Expression:
     """Sum how far the device of each share is off the one its pod would choose, coming last."""
     terms: list[IntVar] = []
     for node, assignments, opened in zip(
-        problem.nodes, x.on_node, x.part(OpenedDeviceVars).of_node, strict=True
+        problem.nodes, x.on_node, x.part(DeviceOpenedForSharesVariables).of_node, strict=True
     ):
         devices = _Devices(model, node, assignments, opened)
         for assignment in assignments:
@@ -86,7 +88,7 @@ class _Devices:
         least = need.choice is DeviceChoicePolicy.LEAST_USED
         here = taken.take[:3]
         totals = self.node.banks[here[0]].shareable[here[1]][here[2]].totals
-        own = used_millionths(taken.amounts, whole_device_amounts(totals), taken.amounts)
+        own = device_usage_millionths(taken.amounts, whole_device_amounts(totals), taken.amounts)
         used_here = self._used(here, taken.amounts) - own
         mine = [other for other in existing_share_vars(assignment) if other is not taken]
         for other, device in self._of_bank(here[0]):
@@ -130,11 +132,11 @@ class _Devices:
             device = self.node.banks[bank].shareable[class_index][at]
             has = whole_device_amounts(device.totals)
             new = [
-                used_millionths(taken.amounts, has, asked) * taken.count
+                device_usage_millionths(taken.amounts, has, asked) * taken.count
                 for _, taken in self.takes[position]
             ]
             used = self.model.new_int_var(0, MILLION, f"used[{self.node.name},{key}]")
-            before = used_millionths(share_amounts_left(has, device.left), has, asked)
+            before = device_usage_millionths(share_amounts_left(has, device.left), has, asked)
             self.model.add(used == before + LinearExpr.sum(new))
             self.used[key] = used
         return self.used[key]
@@ -189,7 +191,7 @@ def has_no_device_preference(problem: Problem, shape: int) -> bool:
 
 FAMILY = ModelFamily(
     name=RuleFamilyName.DEVICE_CHOICE,
-    tiers={DEVICE_CHOICE: shares_off_their_choice},
+    tiers={DEVICE_CHOICE: share_distance_from_chosen_device_expr},
     countable=has_no_device_preference,
     plain=always,
     sees_links=never,

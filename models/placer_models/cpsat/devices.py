@@ -6,18 +6,18 @@ from dataclasses import dataclass, replace
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Expression, Variables
+from placer_models.cpsat.assignment import Assignment, Expression, PlacementVariables
 from placer_models.cpsat.family import (
     Hint,
     KnownPlacement,
     ModelFamily,
     Value,
-    hints_for_plain_variables,
+    solver_hints_for_plain_variables,
 )
 from placer_models.cpsat.shares import (
-    OpenedDeviceVars,
+    DeviceOpenedForSharesVariables,
     existing_share_vars,
-    fitting_devices_by_class,
+    number_of_fitting_devices_by_class,
     opened_device_vars_of_class,
 )
 from placer_models.device import GPU
@@ -27,7 +27,7 @@ from placer_models.links.allowed import (
     partitions_matter_for,
     scope_places_of_classes,
 )
-from placer_models.links.board import DeviceSet, LinkedDeviceClasses
+from placer_models.links.board import LinkedDeviceClasses, LinkedDeviceSetCounts
 from placer_models.problem.banks import DeviceBank
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choice, Fit, Problem, Shape
@@ -35,7 +35,7 @@ from placer_models.rule_family import RuleFamilyName
 
 
 @dataclass(frozen=True, slots=True)
-class DeviceVariables:
+class WholeDeviceVariables:
     """The whole devices that the pods of an assignment have.
 
     Attributes:
@@ -47,18 +47,18 @@ class DeviceVariables:
     """
 
     whole: tuple[tuple[Expression, ...], ...]
-    picks: tuple[tuple[DeviceSet, IntVar], ...]
-    gpu_set: DeviceSet | None
+    picks: tuple[tuple[LinkedDeviceSetCounts, IntVar], ...]
+    gpu_set: LinkedDeviceSetCounts | None
 
 
-def existing_device_vars(assignment: Assignment) -> DeviceVariables:
+def existing_device_vars(assignment: Assignment) -> WholeDeviceVariables:
     """Return the whole devices that the pods have."""
-    devices = assignment.part(DeviceVariables)
+    devices = assignment.part(WholeDeviceVariables)
     assert devices is not None, "every assignment has them"
     return devices
 
 
-def devices_touched(assignment: Assignment, bank: int, class_index: int) -> Expression:
+def touched_device_count_expr(assignment: Assignment, bank: int, class_index: int) -> Expression:
     """Return how many devices of an equivalence class the pods have, whole or in part."""
     whole = existing_device_vars(assignment).whole[bank][class_index]
     parts = [
@@ -78,7 +78,7 @@ def most_pods_by_devices(problem: Problem, shape_index: int, node: NodeState, mo
     return 0 if _lacks_gpu_sets(node, shape) else most
 
 
-def device_vars(model: CpModel, problem: Problem, assignment: Assignment) -> DeviceVariables:
+def device_vars(model: CpModel, problem: Problem, assignment: Assignment) -> WholeDeviceVariables:
     """Create the variables of an assignment."""
     node, shape = problem.nodes[assignment.node], assignment.shape
     sets = gpu_sets(node, shape)
@@ -87,7 +87,7 @@ def device_vars(model: CpModel, problem: Problem, assignment: Assignment) -> Dev
         for selection in sets
         if has_differing_gpu_sets(node, shape, sets)
     )
-    return DeviceVariables(
+    return WholeDeviceVariables(
         whole=tuple(_whole(model, bank, assignment, picks) for bank in node.banks),
         picks=picks,
         gpu_set=sets[0] if sets and not picks else None,
@@ -98,7 +98,7 @@ def _whole(
     model: CpModel,
     bank: DeviceBank,
     assignment: Assignment,
-    picks: tuple[tuple[DeviceSet, IntVar], ...],
+    picks: tuple[tuple[LinkedDeviceSetCounts, IntVar], ...],
 ) -> tuple[Expression, ...]:
     """Return the whole devices of each equivalence class of a bank."""
     shape = assignment.shape
@@ -122,7 +122,7 @@ def _whole(
     )
 
 
-def gpu_sets(node: NodeState, shape: Shape) -> tuple[DeviceSet, ...]:
+def gpu_sets(node: NodeState, shape: Shape) -> tuple[LinkedDeviceSetCounts, ...]:
     """Return the GPU sets that a pod of the shape can have, best first.
 
     The answer is empty if the pod wants fewer than two GPUs and any one will do.
@@ -132,11 +132,13 @@ def gpu_sets(node: NodeState, shape: Shape) -> tuple[DeviceSet, ...]:
     if bank is None or (size < 2 and not partitions_matter_for(bank.board, size)):
         return ()
     return allowed_device_sets(
-        bank.board, size, fitting_devices_by_class(bank, shape), shape.scope_of(GPU)
+        bank.board, size, number_of_fitting_devices_by_class(bank, shape), shape.scope_of(GPU)
     )
 
 
-def has_differing_gpu_sets(node: NodeState, shape: Shape, sets: Sequence[DeviceSet]) -> bool:
+def has_differing_gpu_sets(
+    node: NodeState, shape: Shape, sets: Sequence[LinkedDeviceSetCounts]
+) -> bool:
     """Return whether it matters which of the sets a pod has, or that it has one of them."""
     bank = node.bank(GPU)
     if bank is None:
@@ -154,11 +156,13 @@ def _lacks_gpu_sets(node: NodeState, shape: Shape) -> bool:
     if bank is None or not (bank.board.honored or shape.scopes):
         return False
     size = shape.count_of(GPU)
-    reach = fitting_devices_by_class(bank, shape)
+    reach = number_of_fitting_devices_by_class(bank, shape)
     return size > 0 and not count_offered_device_sets(bank.board, size, reach, shape.scope_of(GPU))
 
 
-def a_pod_has_the_devices_it_asks_for(model: CpModel, problem: Problem, x: Variables) -> None:
+def a_pod_has_the_devices_it_asks_for(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> None:
     """Whole devices of all equivalence classes add up to the request of the assignment's pods.
 
     GPUs that are picked as a set need no such sum, because the set has the right size.
@@ -172,7 +176,7 @@ def a_pod_has_the_devices_it_asks_for(model: CpModel, problem: Problem, x: Varia
                 model.add(LinearExpr.sum(list(taken)) == size * assignment.count)
 
 
-def a_pod_has_one_gpu_set(model: CpModel, problem: Problem, x: Variables) -> None:
+def a_pod_has_one_gpu_set(model: CpModel, problem: Problem, x: PlacementVariables) -> None:
     """Where GPU sets differ, a placed pod picks exactly one."""
     for assignment in x.assignments:
         own = existing_device_vars(assignment)
@@ -180,10 +184,10 @@ def a_pod_has_one_gpu_set(model: CpModel, problem: Problem, x: Variables) -> Non
             model.add(LinearExpr.sum([literal for _, literal in own.picks]) == assignment.count)
 
 
-def a_whole_device_has_one_holder(model: CpModel, problem: Problem, x: Variables) -> None:
+def a_whole_device_has_one_holder(model: CpModel, problem: Problem, x: PlacementVariables) -> None:
     """A device held whole has one holder, and no pod has a share of it."""
     for node, assignments, opened in zip(
-        problem.nodes, x.on_node, x.part(OpenedDeviceVars).of_node, strict=True
+        problem.nodes, x.on_node, x.part(DeviceOpenedForSharesVariables).of_node, strict=True
     ):
         for index, bank in enumerate(node.banks):
             takers = [
@@ -200,7 +204,7 @@ def a_whole_device_has_one_holder(model: CpModel, problem: Problem, x: Variables
 
 
 def a_pod_has_its_devices_within_their_scope(
-    model: CpModel, problem: Problem, x: Variables
+    model: CpModel, problem: Problem, x: PlacementVariables
 ) -> None:
     """All devices of a type with a scope are on one known switch, NUMA node or package."""
     for assignment in x.assignments:
@@ -212,7 +216,7 @@ def a_pod_has_its_devices_within_their_scope(
                 if bank.type != kind:
                     continue
                 taken = [
-                    devices_touched(assignment, index, class_index)
+                    touched_device_count_expr(assignment, index, class_index)
                     for class_index in range(len(bank.free))
                 ]
                 inside: defaultdict[int | str | None, list[Expression]] = defaultdict(list)
@@ -232,7 +236,9 @@ def a_pod_has_its_devices_within_their_scope(
                 model.add(LinearExpr.sum(within) <= 1)
 
 
-def whole_and_shared_gpus_are_one_set(model: CpModel, problem: Problem, x: Variables) -> None:
+def whole_and_shared_gpus_are_one_set(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> None:
     """The GPUs that a pod has a share of, and its whole ones, together are the set it picks."""
     for assignment in x.assignments:
         picks = existing_device_vars(assignment).picks
@@ -241,15 +247,19 @@ def whole_and_shared_gpus_are_one_set(model: CpModel, problem: Problem, x: Varia
             at = next(index for index, bank in enumerate(banks) if bank.type == GPU)
             for class_index in range(len(banks[at].free)):
                 picked = [literal * selection.counts[class_index] for selection, literal in picks]
-                model.add(LinearExpr.sum(picked) == devices_touched(assignment, at, class_index))
+                model.add(
+                    LinearExpr.sum(picked) == touched_device_count_expr(assignment, at, class_index)
+                )
 
 
-def device_solver_hints(problem: Problem, x: Variables, known: KnownPlacement) -> Iterator[Hint]:
+def device_solver_hints(
+    problem: Problem, x: PlacementVariables, known: KnownPlacement
+) -> Iterator[Hint]:
     """Yield hints for how many devices of each class are taken, and for which GPU sets."""
     for assignment, choices in known.at:
         own = existing_device_vars(assignment)
         for bank, taken in enumerate(own.whole):
-            yield from hints_for_plain_variables(
+            yield from solver_hints_for_plain_variables(
                 taken,
                 [sum(choice.devices[bank][i] for choice in choices) for i in range(len(taken))],
             )
@@ -292,7 +302,7 @@ def _take(left: list[int], size: int) -> tuple[int, ...]:
     return tuple(taken)
 
 
-def link_boards_for_shape(problem: Problem, shape_index: int) -> Iterable[LinkedDeviceClasses]:
+def gpu_boards_for_shape(problem: Problem, shape_index: int) -> Iterable[LinkedDeviceClasses]:
     """Return the GPU boards that pods of a shape could come to, one per kind of node."""
     if not problem.shapes[shape_index].count_of(GPU):
         return ()
@@ -303,12 +313,12 @@ def link_boards_for_shape(problem: Problem, shape_index: int) -> Iterable[Linked
     ]
 
 
-def any_set_will_do(problem: Problem, shape_index: int) -> bool:
+def any_gpu_set_will_do(problem: Problem, shape_index: int) -> bool:
     """Return whether a shape asks for no scope, and no rule tells sets of its GPUs apart."""
     shape = problem.shapes[shape_index]
     size = shape.count_of(GPU)
     return not shape.scopes and not any(
-        partitions_matter_for(board, size) for board in link_boards_for_shape(problem, shape_index)
+        partitions_matter_for(board, size) for board in gpu_boards_for_shape(problem, shape_index)
     )
 
 
@@ -340,7 +350,7 @@ FAMILY = ModelFamily(
     ),
     hint=device_solver_hints,
     read=read_solved_devices,
-    countable=any_set_will_do,
+    countable=any_gpu_set_will_do,
     plain=asks_for_no_whole_devices,
     sees_links=has_shape_with_gpu_scope,
     exchangeable=has_no_device_scope,

@@ -6,7 +6,7 @@ from functools import partial
 
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Expression, Variables
+from placer_models.cpsat.assignment import Assignment, Expression, PlacementVariables
 from placer_models.cpsat.family import ModelFamily, always, never
 from placer_models.domains import NO_DOMAIN
 from placer_models.problem.problem import Problem
@@ -15,7 +15,9 @@ from placer_models.relations import RELATIONS
 from placer_models.rule_family import RuleFamilyName
 
 
-def domains_have_as_many_pods_as_allowed(model: CpModel, problem: Problem, x: Variables) -> None:
+def domains_have_as_many_pods_as_allowed(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> None:
     """A domain with a pod that asks has at most its limit, or more than the fewest by that."""
     for task in problem.affinity.limits:
         if task.required:
@@ -23,8 +25,8 @@ def domains_have_as_many_pods_as_allowed(model: CpModel, problem: Problem, x: Va
                 model.add(beyond <= most * (1 - asked))
 
 
-def pods_beyond_domain_limits(
-    rule: str, model: CpModel, problem: Problem, x: Variables
+def pods_beyond_domain_limits_expr(
+    rule: str, model: CpModel, problem: Problem, x: PlacementVariables
 ) -> Expression:
     """Count the pods beyond a rule's limits in domains with a pod that would like fewer."""
     terms = []
@@ -38,7 +40,7 @@ def pods_beyond_domain_limits(
 
 
 def _beyond(
-    model: CpModel, task: ProblemDomainLimit, x: Variables
+    model: CpModel, task: ProblemDomainLimit, x: PlacementVariables
 ) -> Iterator[tuple[Expression, int, Expression]]:
     """Yield for each domain the pods beyond the limit, their maximum, and whether a pod asks there.
 
@@ -78,7 +80,7 @@ FAMILY = ModelFamily(
     name=RuleFamilyName.DOMAIN_LIMITS,
     rules=(domains_have_as_many_pods_as_allowed,),
     tiers={
-        one.tier: partial(pods_beyond_domain_limits, one.rule)
+        one.tier: partial(pods_beyond_domain_limits_expr, one.rule)
         for one in RELATIONS
         if one.tier is not None
     },

@@ -12,29 +12,29 @@ from dataclasses import dataclass
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.cpus import CoresTakenByThread, existing_core_take_vars
+from placer_models.cpsat.assignment import Assignment, Expression, PlacementVariables
+from placer_models.cpsat.cpus import NodeSplitCoreVariables, existing_core_take_vars
 from placer_models.cpsat.family import (
     Hint,
     KnownPlacement,
     ModelFamily,
     always,
-    fits_of,
-    hints_for_plain_variables,
+    fits_of_shape,
     never,
+    solver_hints_for_plain_variables,
 )
 from placer_models.goals import SHARED_CORES, SHARED_NUMA_NODES
-from placer_models.policy import BindPolicy, ExclusivePolicy, Strength
-from placer_models.problem.node_state import CoreClass, CoreDistinction, NodeState
+from placer_models.policy import BindPolicy, ExclusivePolicy, RequiredOrPreferred
+from placer_models.problem.node_state import CoreClass, CoreClassGranularity, NodeState
 from placer_models.problem.problem import Choice, CoreTake, Problem
 from placer_models.rule_family import RuleFamilyName
 
-_Place = tuple[Strength | None, list[tuple[Assignment, Expression]]]
+_Place = tuple[RequiredOrPreferred | None, list[tuple[Assignment, Expression]]]
 """How running pods hold a core class or a cell, and the assignments that could be there."""
 
 
 @dataclass(frozen=True, slots=True)
-class ExclusivityVars:
+class AssignmentExclusivityVariables:
     """Where an assignment's pod could meet pods that it keeps apart from.
 
     Attributes:
@@ -54,7 +54,7 @@ class ExclusivityVars:
 
 def exclusivity_vars(
     model: CpModel, problem: Problem, assignment: Assignment
-) -> ExclusivityVars | None:
+) -> AssignmentExclusivityVariables | None:
     """Create the variables of an assignment, or return None if its pod keeps apart from nobody."""
     node, fit, name = problem.nodes[assignment.node], assignment.fit, assignment.name
     if fit.apart is ExclusivePolicy.NONE:
@@ -76,12 +76,12 @@ def exclusivity_vars(
             0 if cell.numa_node is None else model.new_bool_var(f"in[{name},{i}]")
             for i, cell in enumerate(node.cells)
         )
-    return ExclusivityVars(cores, cells, fell_back)
+    return AssignmentExclusivityVariables(cores, cells, fell_back)
 
 
 def core_class_may_be_shared(problem: Problem, c: CoreClass) -> bool:
     """Return whether the class has two-thread cores on which several pods that mind may be."""
-    return problem.granularity is CoreDistinction.PAIRS and c.paired
+    return problem.granularity is CoreClassGranularity.PAIRS and c.paired
 
 
 def _counted_cores(
@@ -92,7 +92,7 @@ def _counted_cores(
     fell_back: IntVar | None,
     name: str,
 ) -> Expression:
-    several = problem.granularity >= CoreDistinction.PAIRS and not core_class_may_be_shared(
+    several = problem.granularity >= CoreClassGranularity.PAIRS and not core_class_may_be_shared(
         problem, c
     )
     meets = c.held is not None or (several and c.free > 1)
@@ -103,7 +103,9 @@ def _counted_cores(
     return model.new_int_var(0, c.cores, name)
 
 
-def single_threads_are_on_counted_cores(model: CpModel, problem: Problem, x: Variables) -> None:
+def single_threads_are_on_counted_cores(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> None:
     """For a pod that counts as PCPULevel, the cores of its single threads are counted."""
     for assignment, guest in _wary(x):
         for c, part, counted in zip(
@@ -120,7 +122,7 @@ def single_threads_are_on_counted_cores(model: CpModel, problem: Problem, x: Var
             model.add(part.threads <= c.free * counted + slack)
 
 
-def cpus_are_in_counted_cells(model: CpModel, problem: Problem, x: Variables) -> None:
+def cpus_are_in_counted_cells(model: CpModel, problem: Problem, x: PlacementVariables) -> None:
     """For a pod under NUMANodeLevel, the NUMA nodes of its CPUs are counted."""
     for assignment, guest in _wary(x):
         classes = problem.nodes[assignment.node].cores
@@ -134,7 +136,9 @@ def cpus_are_in_counted_cells(model: CpModel, problem: Problem, x: Variables) ->
                 model.add(LinearExpr.sum(taken) <= assignment.shape.owned_cpus * here)
 
 
-def who_shares_a_numa_node_falls_back(model: CpModel, problem: Problem, x: Variables) -> None:
+def who_shares_a_numa_node_falls_back(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> None:
     """A pod that only prefers NUMANodeLevel counts as PCPULevel once it is not alone."""
     for index, node in enumerate(problem.nodes):
         for at, (held, guests) in enumerate(_places(problem, x, index, _cells)):
@@ -147,24 +151,30 @@ def who_shares_a_numa_node_falls_back(model: CpModel, problem: Problem, x: Varia
                 together = LinearExpr.sum([here for _, here in wishes])
                 model.add(together <= 1 + (len(wishes) - 1) * shared)
             for assignment, here in wishes:
-                guest = assignment.part(ExclusivityVars)
+                guest = assignment.part(AssignmentExclusivityVariables)
                 if guest is not None and guest.fell_back is not None:
                     model.add(guest.fell_back >= here + shared - 1)
 
 
-def required_cores_are_not_shared(model: CpModel, problem: Problem, x: Variables) -> None:
+def required_core_exclusivity_is_kept(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> None:
     """Of two pods that count as PCPULevel on one core, neither requires to be apart."""
     for index in range(len(problem.nodes)):
         _keep_apart(model, _places(problem, x, index, _cores))
 
 
-def required_numa_nodes_are_not_shared(model: CpModel, problem: Problem, x: Variables) -> None:
+def required_numa_exclusivity_is_kept(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> None:
     """Of two pods under NUMANodeLevel on one NUMA node, neither requires to be apart."""
     for index in range(len(problem.nodes)):
         _keep_apart(model, _places(problem, x, index, _cells))
 
 
-def spread_threads_are_on_counted_cores(model: CpModel, problem: Problem, x: Variables) -> None:
+def spread_threads_are_on_counted_cores(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> None:
     """Every core that a pod's threads touch is counted; this only helps the bound."""
     for assignment, guest in _wary(x):
         for part, counted in zip(existing_core_take_vars(assignment), guest.cores, strict=False):
@@ -176,7 +186,9 @@ def spread_threads_are_on_counted_cores(model: CpModel, problem: Problem, x: Var
             model.add(part.touched <= counted + slack)
 
 
-def a_remainder_is_on_a_core_of_its_own(model: CpModel, problem: Problem, x: Variables) -> None:
+def a_remainder_is_on_a_core_of_its_own(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> None:
     """CPUs that fill no whole core are on one that others may not share; for the bound only."""
     for assignment, guest in _wary(x):
         classes = problem.nodes[assignment.node].cores
@@ -198,43 +210,47 @@ def a_remainder_is_on_a_core_of_its_own(model: CpModel, problem: Problem, x: Var
             model.add(LinearExpr.sum(on) >= assignment.count)
 
 
-def pod_count_sharing_cores(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def pod_count_sharing_cores_expr(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> Expression:
     """Count the pods on each core beyond the first; pods that run there come first."""
     return _beyond_first(model, problem, x, _cores, "shared_core")
 
 
-def pod_count_sharing_numa_nodes(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def pod_count_sharing_numa_nodes_expr(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> Expression:
     """Count the pods on each NUMA node beyond the first; pods that run there come first."""
     return _beyond_first(model, problem, x, _cells, "shared_cell")
 
 
-def _wary(x: Variables) -> Iterator[tuple[Assignment, ExclusivityVars]]:
+def _wary(x: PlacementVariables) -> Iterator[tuple[Assignment, AssignmentExclusivityVariables]]:
     for assignment in x.assignments:
-        guest = assignment.part(ExclusivityVars)
+        guest = assignment.part(AssignmentExclusivityVariables)
         if guest is not None:
             yield assignment, guest
 
 
-def _cores(guest: ExclusivityVars) -> Sequence[Expression]:
+def _cores(guest: AssignmentExclusivityVariables) -> Sequence[Expression]:
     return guest.cores
 
 
-def _cells(guest: ExclusivityVars) -> Sequence[Expression]:
+def _cells(guest: AssignmentExclusivityVariables) -> Sequence[Expression]:
     return guest.cells
 
 
 def _places(
     problem: Problem,
-    x: Variables,
+    x: PlacementVariables,
     index: int,
-    counted: Callable[[ExclusivityVars], Sequence[Expression]],
+    counted: Callable[[AssignmentExclusivityVariables], Sequence[Expression]],
 ) -> Iterator[_Place]:
     """Yield each core class, or each cell, of a node with the assignments that could be there."""
     node = problem.nodes[index]
     here = [
         (assignment, places)
         for assignment in x.on_node[index]
-        if (guest := assignment.part(ExclusivityVars)) and (places := counted(guest))
+        if (guest := assignment.part(AssignmentExclusivityVariables)) and (places := counted(guest))
     ]
     holders = [c.held for c in node.cores] if counted is _cores else [c.held for c in node.cells]
     for at, held in enumerate(holders if here else ()):
@@ -249,10 +265,10 @@ def _keep_apart(model: CpModel, places: Iterator[_Place]) -> None:
     for held, guests in places:
         demands = [here for assignment, here in guests if assignment.fit.apart_required]
         wishes = [here for assignment, here in guests if not assignment.fit.apart_required]
-        if held is Strength.REQUIRED:
+        if held is RequiredOrPreferred.REQUIRED:
             for here in (*demands, *wishes):
                 model.add(here == 0)
-        elif held is Strength.PREFERRED:
+        elif held is RequiredOrPreferred.PREFERRED:
             for here in demands:
                 model.add(here == 0)
         elif demands:
@@ -264,8 +280,8 @@ def _keep_apart(model: CpModel, places: Iterator[_Place]) -> None:
 def _beyond_first(
     model: CpModel,
     problem: Problem,
-    x: Variables,
-    counted: Callable[[ExclusivityVars], Sequence[Expression]],
+    x: PlacementVariables,
+    counted: Callable[[AssignmentExclusivityVariables], Sequence[Expression]],
     name: str,
 ) -> Expression:
     terms: list[Expression] = []
@@ -276,7 +292,9 @@ def _beyond_first(
                 terms.append(here)
             elif len(guests) > 1:
                 beyond = model.new_int_var(0, len(guests) - 1, f"{name}[{node.name},{at}]")
-                first = x.part(CoresTakenByThread).of_node[index][at] if counted is _cores else 1
+                first = (
+                    x.part(NodeSplitCoreVariables).of_node[index][at] if counted is _cores else 1
+                )
                 model.add(beyond >= here - first)
                 terms.append(beyond)
     return LinearExpr.sum(terms)
@@ -295,20 +313,22 @@ class ExclusivitySolverHint:
     """
 
     assignment: Assignment
-    guest: ExclusivityVars
+    guest: AssignmentExclusivityVariables
     choice: Choice | None
     cells: frozenset[int]
     fell: bool
 
 
-def exclusivity_hint_data(
+def exclusivity_of_known_placement(
     problem: Problem, known: KnownPlacement
 ) -> Iterator[ExclusivitySolverHint]:
     """Yield what each pod that keeps apart meets; it is the only one in its assignment."""
-    on_node: defaultdict[int, list[tuple[Assignment, ExclusivityVars, Choice | None]]]
+    on_node: defaultdict[
+        int, list[tuple[Assignment, AssignmentExclusivityVariables, Choice | None]]
+    ]
     on_node = defaultdict(list)
     for assignment, choices in known.at:
-        guest = assignment.part(ExclusivityVars)
+        guest = assignment.part(AssignmentExclusivityVariables)
         if guest is not None:
             there = choices[0] if choices else None
             on_node[assignment.node].append((assignment, guest, there))
@@ -322,21 +342,27 @@ def exclusivity_hint_data(
             yield ExclusivitySolverHint(assignment, guest, counts, used, fell)
 
 
-def exclusivity_hints(problem: Problem, x: Variables, known: KnownPlacement) -> Iterator[Hint]:
+def exclusivity_solver_hints(
+    problem: Problem, x: PlacementVariables, known: KnownPlacement
+) -> Iterator[Hint]:
     """Yield hints for what the pods that keep apart meet."""
-    for met in exclusivity_hint_data(problem, known):
+    for met in exclusivity_of_known_placement(problem, known):
         guest = met.guest
         if guest.fell_back is not None:
             yield guest.fell_back.index, int(met.fell)
-        yield from hints_for_plain_variables(
+        yield from solver_hints_for_plain_variables(
             guest.cells, [int(cell in met.cells) for cell in range(len(guest.cells))]
         )
         for i, counted in enumerate(guest.cores):
             take = met.choice.cores[i] if met.choice else CoreTake()
-            yield from hints_for_plain_variables([counted], [take.touched if take.threads else 0])
+            yield from solver_hints_for_plain_variables(
+                [counted], [take.touched if take.threads else 0]
+            )
 
 
-def _cells_in(node: NodeState, guest: ExclusivityVars, choice: Choice | None) -> frozenset[int]:
+def _cells_in(
+    node: NodeState, guest: AssignmentExclusivityVariables, choice: Choice | None
+) -> frozenset[int]:
     """Return the cells of the NUMA nodes that the pod's CPUs are on, where that is counted."""
     if choice is None or not guest.cells:
         return frozenset()
@@ -349,7 +375,7 @@ def _cells_in(node: NodeState, guest: ExclusivityVars, choice: Choice | None) ->
 
 def has_no_exclusive_policy(problem: Problem, shape: int) -> bool:
     """Return whether a shape has no exclusive policy on any node."""
-    return all(fit.apart is ExclusivePolicy.NONE for fit in fits_of(problem, shape))
+    return all(fit.apart is ExclusivePolicy.NONE for fit in fits_of_shape(problem, shape))
 
 
 FAMILY = ModelFamily(
@@ -359,12 +385,15 @@ FAMILY = ModelFamily(
         single_threads_are_on_counted_cores,
         cpus_are_in_counted_cells,
         who_shares_a_numa_node_falls_back,
-        required_cores_are_not_shared,
-        required_numa_nodes_are_not_shared,
+        required_core_exclusivity_is_kept,
+        required_numa_exclusivity_is_kept,
     ),
     cuts=(spread_threads_are_on_counted_cores, a_remainder_is_on_a_core_of_its_own),
-    tiers={SHARED_CORES: pod_count_sharing_cores, SHARED_NUMA_NODES: pod_count_sharing_numa_nodes},
-    hint=exclusivity_hints,
+    tiers={
+        SHARED_CORES: pod_count_sharing_cores_expr,
+        SHARED_NUMA_NODES: pod_count_sharing_numa_nodes_expr,
+    },
+    hint=exclusivity_solver_hints,
     countable=has_no_exclusive_policy,
     plain=always,
     sees_links=never,

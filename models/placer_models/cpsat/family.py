@@ -5,17 +5,17 @@ from dataclasses import dataclass, field
 
 from ortools.sat.python.cp_model import CpModel, IntVar
 
-from placer_models.cpsat.assignment import Assignment, Expression, Variables
+from placer_models.cpsat.assignment import Assignment, Expression, PlacementVariables
 from placer_models.goals import Tier
 from placer_models.problem.banks import DeviceBank
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choice, Choices, Fit, Problem, Shape
 from placer_models.rule_family import RuleFamilyName
 
-AddRule = Callable[[CpModel, Problem, Variables], None]
+AddRule = Callable[[CpModel, Problem, PlacementVariables], None]
 """Adds to a model what every placement obeys, or what helps the search."""
 
-Goal = Callable[[CpModel, Problem, Variables], Expression]
+Goal = Callable[[CpModel, Problem, PlacementVariables], Expression]
 """Returns what a tier counts."""
 
 Value = Callable[[Expression], int]
@@ -61,7 +61,8 @@ class ModelFamily:
             far as the family's resources go.
         decide: Creates the family's variables of one assignment, a part of it, or returns None
             if it has none there. Earlier families' parts are there already.
-        decide_all: Creates its variables of all assignments together, a part of `Variables`.
+        decide_all: Creates its variables of all assignments together, a part of
+            `PlacementVariables`.
         rules: What every placement obeys; without any one of them a wrong one gets through.
         cuts: What only helps the search: some best placement obeys all, so no tier suffers.
         tiers: Tier -> what the family counts for it.
@@ -81,11 +82,11 @@ class ModelFamily:
     name: RuleFamilyName
     room: Callable[[Problem, int, NodeState, int], int] | None = None
     decide: Callable[[CpModel, Problem, Assignment], object | None] | None = None
-    decide_all: Callable[[CpModel, Problem, Variables], object] | None = None
+    decide_all: Callable[[CpModel, Problem, PlacementVariables], object] | None = None
     rules: tuple[AddRule, ...] = ()
     cuts: tuple[AddRule, ...] = ()
     tiers: Mapping[Tier, Goal] = field(default_factory=dict)
-    hint: Callable[[Problem, Variables, KnownPlacement], Iterator[Hint]] | None = None
+    hint: Callable[[Problem, PlacementVariables, KnownPlacement], Iterator[Hint]] | None = None
     read: Callable[[Problem, Assignment, Sequence[Choice], Value], Sequence[Choice]] | None = None
     countable: Callable[[Problem, int], bool] = never
     plain: Callable[[Problem, int], bool] = never
@@ -93,12 +94,12 @@ class ModelFamily:
     exchangeable: Callable[[Shape, Fit, DeviceBank], bool] = never
 
 
-def fits_of(problem: Problem, shape: int) -> Iterator[Fit]:
+def fits_of_shape(problem: Problem, shape: int) -> Iterator[Fit]:
     """Yield what a shape means on each kind of node where it can run."""
     return (fit for fit in problem.fits[shape] if fit is not None)
 
 
-def hints_for_plain_variables(
+def solver_hints_for_plain_variables(
     expressions: Iterable[Expression], values: Iterable[int]
 ) -> Iterator[Hint]:
     """Yield hints for plain variables; derived expressions need none."""

@@ -4,7 +4,7 @@ from collections import defaultdict
 
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
-from placer_models.cpsat.assignment import Expression, Variables
+from placer_models.cpsat.assignment import Expression, PlacementVariables
 from placer_models.cpsat.family import ModelFamily, always, never
 from placer_models.cpsat.shares import DeviceShareVariables, existing_share_vars
 from placer_models.device import FunctionSelector, admits_virtual_function
@@ -14,7 +14,9 @@ from placer_models.rule_family import RuleFamilyName
 from placer_models.selectors import Labels
 
 
-def virtual_functions_fit_their_device(model: CpModel, problem: Problem, x: Variables) -> None:
+def virtual_functions_fit_their_device(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> None:
     """Every share that comes with a virtual function has its own, with the labels it wants.
 
     Functions with equal labels are counted together, and so are equal wishes. A flow from

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Expression, Variables
+from placer_models.cpsat.assignment import Assignment, Expression, PlacementVariables
 from placer_models.cpsat.family import Hint, KnownPlacement, ModelFamily, always, never
 from placer_models.goals import MEMBER_ABOVE_POINTS, MEMBER_OF_MINIMUM_POINTS
 from placer_models.problem.problem import Problem
@@ -21,7 +21,7 @@ class GangVariables:
     of_gang: tuple[IntVar | None, ...]
 
 
-def reached_gang_vars(model: CpModel, problem: Problem, x: Variables) -> GangVariables:
+def reached_gang_vars(model: CpModel, problem: Problem, x: PlacementVariables) -> GangVariables:
     """Create a literal for each gang whose pods are not counted as lone ones."""
     in_gang = {unit.gang for unit in x.units}
     return GangVariables(
@@ -32,14 +32,16 @@ def reached_gang_vars(model: CpModel, problem: Problem, x: Variables) -> GangVar
     )
 
 
-def a_pod_has_one_place_at_most(model: CpModel, problem: Problem, x: Variables) -> None:
+def a_pod_has_one_place_at_most(model: CpModel, problem: Problem, x: PlacementVariables) -> None:
     """No more pods of a unit are placed than it has."""
     for index, unit in enumerate(x.units):
         if len(x.of_unit[index]) > 1:
             model.add(x.placed(index) <= len(unit.pods))
 
 
-def a_gang_reaches_its_minimum_or_stays_out(model: CpModel, problem: Problem, x: Variables) -> None:
+def a_gang_reaches_its_minimum_or_stays_out(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> None:
     """The placed members of a gang are none, or at least its minimum."""
     for index, gang in enumerate(problem.gangs):
         reached = x.part(GangVariables).of_gang[index]
@@ -50,7 +52,9 @@ def a_gang_reaches_its_minimum_or_stays_out(model: CpModel, problem: Problem, x:
         model.add(members <= len(gang.pods) * reached)
 
 
-def a_group_of_gangs_runs_whole_or_not(model: CpModel, problem: Problem, x: Variables) -> None:
+def a_group_of_gangs_runs_whole_or_not(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> None:
     """The gangs of a group all reach their minimum, or none does."""
     groups: defaultdict[int, list[Expression]] = defaultdict(list)
     for gang, reached in zip(problem.gangs, x.part(GangVariables).of_gang, strict=True):
@@ -61,7 +65,7 @@ def a_group_of_gangs_runs_whole_or_not(model: CpModel, problem: Problem, x: Vari
             model.add(first == other)
 
 
-def a_gathered_gang_is_on_one_node(model: CpModel, problem: Problem, x: Variables) -> None:
+def a_gathered_gang_is_on_one_node(model: CpModel, problem: Problem, x: PlacementVariables) -> None:
     """All placed members of a gathered gang are on one node."""
     for index, gang in enumerate(problem.gangs):
         if not gang.gathered or len(gang.pods) == 1:
@@ -79,7 +83,7 @@ def a_gathered_gang_is_on_one_node(model: CpModel, problem: Problem, x: Variable
         model.add_at_most_one(here)
 
 
-def equal_units_come_in_order(model: CpModel, problem: Problem, x: Variables) -> None:
+def equal_units_come_in_order(model: CpModel, problem: Problem, x: PlacementVariables) -> None:
     """Of interchangeable units, earlier ones are on earlier nodes, and unplaced ones come last.
 
     This cuts off only renamings of other placements.
@@ -100,7 +104,9 @@ def equal_units_come_in_order(model: CpModel, problem: Problem, x: Variables) ->
             model.add(earlier <= later)
 
 
-def points_of_placed_pods(problem: Problem, x: Variables, level: int) -> Expression:
+def placed_tier_points_of_priority_expr(
+    problem: Problem, x: PlacementVariables, level: int
+) -> Expression:
     """Count the points of a priority level's placed pods and running gangs."""
     above = MEMBER_ABOVE_POINTS
     lead = MEMBER_OF_MINIMUM_POINTS - above
@@ -115,7 +121,9 @@ def points_of_placed_pods(problem: Problem, x: Variables, level: int) -> Express
     return LinearExpr.sum(terms)
 
 
-def count_hints(problem: Problem, x: Variables, known: KnownPlacement) -> Iterator[Hint]:
+def assignment_pod_count_solver_hints(
+    problem: Problem, x: PlacementVariables, known: KnownPlacement
+) -> Iterator[Hint]:
     """Yield hints for how many pods each assignment has."""
     for assignment, choices in known.at:
         yield assignment.count.index, len(choices)
@@ -131,7 +139,7 @@ FAMILY = ModelFamily(
         a_gathered_gang_is_on_one_node,
     ),
     cuts=(equal_units_come_in_order,),
-    hint=count_hints,
+    hint=assignment_pod_count_solver_hints,
     countable=always,
     plain=always,
     sees_links=never,

@@ -12,7 +12,7 @@ from itertools import chain, combinations
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.affinity import InNodeAffinityLevel
-from placer_models.cpsat.assignment import Assignment, Expression, Variables
+from placer_models.cpsat.assignment import Assignment, Expression, PlacementVariables
 from placer_models.cpsat.cpus import existing_core_take_vars
 from placer_models.cpsat.envelope import ordered_pair_count_var
 from placer_models.cpsat.family import (
@@ -20,13 +20,13 @@ from placer_models.cpsat.family import (
     KnownPlacement,
     ModelFamily,
     always,
-    hints_for_plain_variables,
     never,
+    solver_hints_for_plain_variables,
 )
 from placer_models.goals import AFFINITY
 from placer_models.problem.node_state import affinity_sides_of_guests
 from placer_models.problem.problem import Problem
-from placer_models.problem.tasks import InNodeAffinity, NumaOrCoreAffinityTerm
+from placer_models.problem.tasks import InNodeAffinityOfShape, NumaOrCoreAffinityTerm
 from placer_models.rule_family import RuleFamilyName
 
 LEVELS = (InNodeAffinityLevel.NUMA, InNodeAffinityLevel.CORE)
@@ -34,7 +34,7 @@ LEVELS = (InNodeAffinityLevel.NUMA, InNodeAffinityLevel.CORE)
 
 
 @dataclass(frozen=True, slots=True)
-class OwnedCpuLocationVariables:
+class InNodeAffinityVariables:
     """Where an assignment's pod owns CPUs, as far as affinities look at that.
 
     Attributes:
@@ -44,7 +44,7 @@ class OwnedCpuLocationVariables:
 
     """
 
-    affinity: InNodeAffinity
+    affinity: InNodeAffinityOfShape
     cores: tuple[IntVar, ...]
     cells: tuple[IntVar, ...]
 
@@ -55,7 +55,7 @@ class OwnedCpuLocationVariables:
 
 def in_node_pod_affinity_vars(
     model: CpModel, problem: Problem, assignment: Assignment
-) -> OwnedCpuLocationVariables | None:
+) -> InNodeAffinityVariables | None:
     """Create the variables of an assignment, or return None if no affinity concerns its pod."""
     affinity = assignment.shape.in_node_affinity
     if affinity is None or not assignment.shape.owned_cpus:
@@ -67,7 +67,7 @@ def in_node_pod_affinity_vars(
             return ()
         return tuple(model.new_bool_var(f"{level}[{assignment.name},{i}]") for i in range(count))
 
-    return OwnedCpuLocationVariables(
+    return InNodeAffinityVariables(
         affinity,
         cores=literals(InNodeAffinityLevel.CORE, len(node.cores)),
         cells=literals(InNodeAffinityLevel.NUMA, len(node.cells)),
@@ -79,7 +79,7 @@ class _Guest:
     """An assignment that could be at a place, with a literal for whether it is there."""
 
     assignment: Assignment
-    own: OwnedCpuLocationVariables
+    own: InNodeAffinityVariables
     here: IntVar
 
 
@@ -121,7 +121,7 @@ class _Place:
                     yield guest, position, term
 
 
-def a_pod_is_where_it_owns_cpus(model: CpModel, problem: Problem, x: Variables) -> None:
+def a_pod_is_where_it_owns_cpus(model: CpModel, problem: Problem, x: PlacementVariables) -> None:
     """A pod that an affinity concerns is at a place if, and only if, it has CPUs there."""
     for assignment, own in _present(x):
         classes = problem.nodes[assignment.node].cores
@@ -141,7 +141,9 @@ def a_pod_is_where_it_owns_cpus(model: CpModel, problem: Problem, x: Variables) 
             model.add(amount <= assignment.shape.owned_cpus * here)
 
 
-def anti_affinity_holds_inside_a_node(model: CpModel, problem: Problem, x: Variables) -> None:
+def anti_affinity_holds_inside_a_node(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> None:
     """No pod is at a place with another if a required anti-affinity of either keeps them apart."""
     for place in _places(problem, x):
         of_side: defaultdict[int, list[IntVar]] = defaultdict(list)
@@ -161,7 +163,9 @@ def anti_affinity_holds_inside_a_node(model: CpModel, problem: Problem, x: Varia
                         model.add_at_most_one(here, there)
 
 
-def pods_come_together_inside_a_node(model: CpModel, problem: Problem, x: Variables) -> None:
+def pods_come_together_inside_a_node(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> None:
     """Wherever a pod owns CPUs, so does another that its affinity means, unless it is the first."""
     alone: dict[tuple[int, int], IntVar] = {}
     for place in _places(problem, x):
@@ -178,7 +182,9 @@ def pods_come_together_inside_a_node(model: CpModel, problem: Problem, x: Variab
             model.add(guest.here <= LinearExpr.sum(company))
 
 
-def in_node_pod_affinity_weight_lost(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def in_node_pod_affinity_weight_lost_expr(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> Expression:
     """Sum the weights that preferred terms about cores and NUMA nodes lose."""
     lost: dict[tuple[int, int, int], IntVar] = {}
     weights: list[int] = []
@@ -195,7 +201,9 @@ def in_node_pod_affinity_weight_lost(model: CpModel, problem: Problem, x: Variab
     return LinearExpr.sum([company_lost, *_pairs_too_near(model, problem, x)])
 
 
-def _pairs_too_near(model: CpModel, problem: Problem, x: Variables) -> Iterator[Expression]:
+def _pairs_too_near(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> Iterator[Expression]:
     """Yield the weights of wishes to be apart, times a literal for two pods sharing a place.
 
     Two pods count as near each other once, at however many places they meet.
@@ -278,25 +286,25 @@ def _near_running(
             yield weight * near
 
 
-def _present(x: Variables) -> Iterator[tuple[Assignment, OwnedCpuLocationVariables]]:
+def _present(x: PlacementVariables) -> Iterator[tuple[Assignment, InNodeAffinityVariables]]:
     for assignment in x.assignments:
-        own = assignment.part(OwnedCpuLocationVariables)
+        own = assignment.part(InNodeAffinityVariables)
         if own is not None:
             yield assignment, own
 
 
-def _places(problem: Problem, x: Variables) -> Iterator[_Place]:
+def _places(problem: Problem, x: PlacementVariables) -> Iterator[_Place]:
     return chain.from_iterable(_levels(problem, x))
 
 
-def _levels(problem: Problem, x: Variables) -> Iterator[list[_Place]]:
+def _levels(problem: Problem, x: PlacementVariables) -> Iterator[list[_Place]]:
     """Yield the places of each level of each node where a pod that cares could be."""
     for node, assignments in zip(problem.nodes, x.on_node, strict=True):
         for level in LEVELS:
             present = [
                 (assignment, own)
                 for assignment in assignments
-                if (own := assignment.part(OwnedCpuLocationVariables)) is not None and own.at(level)
+                if (own := assignment.part(InNodeAffinityVariables)) is not None and own.at(level)
             ]
             about = (
                 [(c.guests, c.free > 1) for c in node.cores]
@@ -316,7 +324,7 @@ def _levels(problem: Problem, x: Variables) -> Iterator[list[_Place]]:
 def _alone(
     model: CpModel,
     problem: Problem,
-    x: Variables,
+    x: PlacementVariables,
     key: tuple[int, int],
     term: NumaOrCoreAffinityTerm,
 ) -> IntVar:
@@ -328,16 +336,18 @@ def _alone(
     return alone
 
 
-def in_node_affinity_hints(problem: Problem, x: Variables, known: KnownPlacement) -> Iterator[Hint]:
+def in_node_affinity_solver_hints(
+    problem: Problem, x: PlacementVariables, known: KnownPlacement
+) -> Iterator[Hint]:
     """Yield hints for the core classes and cells that the pods are on."""
     for assignment, choices in known.at:
-        own = assignment.part(OwnedCpuLocationVariables)
+        own = assignment.part(InNodeAffinityVariables)
         if own is None:
             continue
         cores = {i for c in choices for i, take in enumerate(c.cores) if take.whole or take.threads}
         cells = {problem.nodes[assignment.node].cores[i].cell for i in cores}
         for literals, places in ((own.cores, cores), (own.cells, cells)):
-            yield from hints_for_plain_variables(
+            yield from solver_hints_for_plain_variables(
                 literals, [int(i in places) for i in range(len(literals))]
             )
 
@@ -355,8 +365,8 @@ FAMILY = ModelFamily(
         anti_affinity_holds_inside_a_node,
         pods_come_together_inside_a_node,
     ),
-    tiers={AFFINITY: in_node_pod_affinity_weight_lost},
-    hint=in_node_affinity_hints,
+    tiers={AFFINITY: in_node_pod_affinity_weight_lost_expr},
+    hint=in_node_affinity_solver_hints,
     countable=is_ignored_by_affinities,
     plain=always,
     sees_links=never,

@@ -6,18 +6,18 @@ from dataclasses import dataclass
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.devices import devices_touched
+from placer_models.cpsat.assignment import Assignment, Expression, PlacementVariables
+from placer_models.cpsat.devices import touched_device_count_expr
 from placer_models.cpsat.family import (
     Hint,
     KnownPlacement,
     ModelFamily,
     always,
-    fits_of,
-    hints_for_plain_variables,
+    fits_of_shape,
     never,
+    solver_hints_for_plain_variables,
 )
-from placer_models.cpsat.shares import fitting_devices_by_class
+from placer_models.cpsat.shares import number_of_fitting_devices_by_class
 from placer_models.goals import JOINT
 from placer_models.problem.banks import DeviceBank
 from placer_models.problem.problem import Fit, Problem, Shape
@@ -25,11 +25,11 @@ from placer_models.rule_family import RuleFamilyName
 
 
 @dataclass(frozen=True, slots=True)
-class JointGroupVariables:
+class JointDeviceGroupVariables:
     """One PCIe switch or NUMA node, as an assignment's pod uses it.
 
     Attributes:
-        index: As in ``JointFit``.
+        index: As in ``JointDevicesFit``.
         amounts: How many devices of each type the pod has there.
         most: The most that it can have of each type.
         used: For each type, a literal for whether the group gives a device; 0 if it has none.
@@ -50,11 +50,11 @@ class JointDeviceVariables:
 
     Attributes:
         nowhere: How many of its devices are in no known group.
-        beside: As in ``JointFit``; empty where side by side is only a wish.
+        beside: As in ``JointDevicesFit``; empty where side by side is only a wish.
 
     """
 
-    groups: tuple[JointGroupVariables, ...]
+    groups: tuple[JointDeviceGroupVariables, ...]
     nowhere: Expression
     beside: tuple[tuple[int, int], ...]
 
@@ -72,9 +72,9 @@ def joint_group_literals(
     free: defaultdict[tuple[int, int], int] = defaultdict(int)
     for i, ((kind, _), groups) in enumerate(zip(fit.joint.types, fit.joint.groups, strict=True)):
         at = position[kind]
-        reach = fitting_devices_by_class(node.banks[at], assignment.shape)
+        reach = number_of_fitting_devices_by_class(node.banks[at], assignment.shape)
         for class_index, (group, left) in enumerate(zip(groups, reach, strict=True)):
-            amount = devices_touched(assignment, at, class_index)
+            amount = touched_device_count_expr(assignment, at, class_index)
             if group is None:
                 nowhere.append(amount)
             elif left:
@@ -85,7 +85,7 @@ def joint_group_literals(
     for group in sorted({group for group, _ in taken}):
         label = f"[{name},{group}]"
         found.append(
-            JointGroupVariables(
+            JointDeviceGroupVariables(
                 index=group,
                 amounts=tuple(LinearExpr.sum(taken[group, i]) for i in kinds),
                 most=tuple(min(free[group, i], fit.joint.types[i][1]) for i in kinds),
@@ -98,7 +98,9 @@ def joint_group_literals(
     return JointDeviceVariables(tuple(found), LinearExpr.sum(nowhere), fit.joint.beside)
 
 
-def a_pod_uses_the_groups_it_takes_from(model: CpModel, problem: Problem, x: Variables) -> None:
+def a_pod_uses_the_groups_it_takes_from(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> None:
     """A PCIe switch or NUMA node counts as used by the types it gives devices of, and no other."""
     for assignment in x.assignments:
         joint = assignment.part(JointDeviceVariables)
@@ -109,7 +111,7 @@ def a_pod_uses_the_groups_it_takes_from(model: CpModel, problem: Problem, x: Var
                     model.add(amount >= used)
 
 
-def a_group_gives_both_joint_types(model: CpModel, problem: Problem, x: Variables) -> None:
+def a_group_gives_both_joint_types(model: CpModel, problem: Problem, x: PlacementVariables) -> None:
     """Where side by side is required, a group that gives one type of a pair gives the other too."""
     for assignment in x.assignments:
         joint = assignment.part(JointDeviceVariables)
@@ -121,7 +123,9 @@ def a_group_gives_both_joint_types(model: CpModel, problem: Problem, x: Variable
                 model.add(group.used[one] <= group.used[other])
 
 
-def joint_device_split_excess(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def joint_device_split_excess_expr(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> Expression:
     """Count groups that give a pod some but not all types, and devices in no known group."""
     terms: list[Expression] = []
     for assignment in x.assignments:
@@ -138,7 +142,9 @@ def joint_device_split_excess(model: CpModel, problem: Problem, x: Variables) ->
     return LinearExpr.sum(terms)
 
 
-def joint_hints(problem: Problem, x: Variables, known: KnownPlacement) -> Iterator[Hint]:
+def joint_device_solver_hints(
+    problem: Problem, x: PlacementVariables, known: KnownPlacement
+) -> Iterator[Hint]:
     """Yield hints for which groups give devices of which types."""
     for assignment, choices in known.at:
         joint, fit = assignment.part(JointDeviceVariables), assignment.fit.joint
@@ -154,14 +160,14 @@ def joint_hints(problem: Problem, x: Variables, known: KnownPlacement) -> Iterat
         }
         for group in joint.groups:
             used = [int((group.index, i) in given) for i in range(len(group.used))]
-            yield from hints_for_plain_variables(group.used, used)
+            yield from solver_hints_for_plain_variables(group.used, used)
             if group.apart is not None:
                 yield group.apart.index, int(any(used) and not all(used))
 
 
 def wants_no_joint_devices(problem: Problem, shape: int) -> bool:
     """Return whether a shape wants no devices side by side."""
-    return all(fit.joint is None for fit in fits_of(problem, shape))
+    return all(fit.joint is None for fit in fits_of_shape(problem, shape))
 
 
 def wants_nothing_joint(shape: Shape, fit: Fit, bank: DeviceBank) -> bool:
@@ -173,8 +179,8 @@ FAMILY = ModelFamily(
     name=RuleFamilyName.JOINT,
     decide=joint_group_literals,
     rules=(a_pod_uses_the_groups_it_takes_from, a_group_gives_both_joint_types),
-    tiers={JOINT: joint_device_split_excess},
-    hint=joint_hints,
+    tiers={JOINT: joint_device_split_excess_expr},
+    hint=joint_device_solver_hints,
     countable=wants_no_joint_devices,
     plain=always,
     sees_links=never,

@@ -5,12 +5,12 @@ from itertools import product
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.devices import existing_device_vars, link_boards_for_shape
+from placer_models.cpsat.assignment import Assignment, Expression, PlacementVariables
+from placer_models.cpsat.devices import existing_device_vars, gpu_boards_for_shape
 from placer_models.cpsat.envelope import add_envelope_limit
 from placer_models.cpsat.family import ModelFamily, always
 from placer_models.cpsat.shares import (
-    OpenedDeviceVars,
+    DeviceOpenedForSharesVariables,
     existing_share_vars,
     opened_device_vars_of_class,
     shared_device_literals,
@@ -27,14 +27,16 @@ from placer_models.goals import (
 from placer_models.links.allowed import is_set_in_partition_table
 from placer_models.links.best import best_pair_sum
 from placer_models.links.board import LinkedDeviceClasses, pair_sum
-from placer_models.links.usable import usable_set_device_count
+from placer_models.links.usable import total_devices_in_usable_sets
 from placer_models.problem.banks import DeviceBank
 from placer_models.problem.problem import Fit, Problem, Shape
 from placer_models.problem.tasks import ProblemGang
 from placer_models.rule_family import RuleFamilyName
 
 
-def pods_without_partition(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def pods_without_partition_expr(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> Expression:
     """Count pods whose GPUs should be a partition and are not."""
     terms: list[Expression] = []
     for assignment in x.assignments:
@@ -48,7 +50,9 @@ def pods_without_partition(model: CpModel, problem: Problem, x: Variables) -> Ex
     return LinearExpr.sum(terms)
 
 
-def pod_pair_minimum_shortfall(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def pod_pair_minimum_shortfall_expr(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> Expression:
     """Sum how far each pod's slowest GPU pair falls short (tier 4a)."""
     return LinearExpr.sum(
         [
@@ -59,7 +63,9 @@ def pod_pair_minimum_shortfall(model: CpModel, problem: Problem, x: Variables) -
     )
 
 
-def pod_gpu_pair_sum_shortfall(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def pod_gpu_pair_sum_shortfall_expr(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> Expression:
     """Sum how far each pod's GPU pairs together fall short (tier 4b)."""
     return LinearExpr.sum(
         [
@@ -79,7 +85,9 @@ def _gpu_sets(assignment: Assignment) -> Iterator[tuple[int, int, IntVar]]:
         yield own.gpu_set.pair_minimum, own.gpu_set.pair_sum, assignment.count
 
 
-def gang_pair_sum_shortfall(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def gang_pair_sum_shortfall_expr(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> Expression:
     """Sum how far the GPU pairs of each gathered gang together fall short (tier 4c)."""
     terms: list[Expression] = []
     for index, gang in enumerate(problem.gangs):
@@ -126,10 +134,12 @@ def _gang_shortfall(
     return _looked_up(model, rows, room, taken, name)
 
 
-def gpu_sets_left(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def usable_points_of_gpu_sets_expr(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> Expression:
     """Count the GPU sets that are left for later pods (tier ``usable``)."""
     terms: list[Expression] = []
-    opened_on = x.part(OpenedDeviceVars).of_node
+    opened_on = x.part(DeviceOpenedForSharesVariables).of_node
     for node, assignments, opened in zip(problem.nodes, x.on_node, opened_on, strict=True):
         for index, bank in enumerate(node.banks):
             if bank.type != GPU:
@@ -137,7 +147,7 @@ def gpu_sets_left(model: CpModel, problem: Problem, x: Variables) -> Expression:
             takers = [one for one in assignments if one.shape.count_of(GPU)]
             most = sum(bank.free) if takers else 0
             rows = {
-                counts: GPU_POINTS * usable_set_device_count(bank.board, _left(bank, counts))
+                counts: GPU_POINTS * total_devices_in_usable_sets(bank.board, _left(bank, counts))
                 for counts in _counts(bank.free, most)
             }
             taken = [
@@ -199,7 +209,7 @@ def _most_by_left(rows: dict[tuple[int, ...], int], bank: DeviceBank) -> dict[in
 def has_equal_links(problem: Problem, shape: int) -> bool:
     """Return whether all GPUs that pods of a shape could have are linked alike."""
     several = problem.shapes[shape].count_of(GPU) > 1
-    return not several or all(map(_uniform, link_boards_for_shape(problem, shape)))
+    return not several or all(map(_uniform, gpu_boards_for_shape(problem, shape)))
 
 
 def _uniform(board: LinkedDeviceClasses) -> bool:
@@ -222,11 +232,11 @@ def has_no_partitions(shape: Shape, fit: Fit, bank: DeviceBank) -> bool:
 FAMILY = ModelFamily(
     name=RuleFamilyName.LINKS,
     tiers={
-        PARTITIONS: pods_without_partition,
-        POD_PAIR_MINIMUM: pod_pair_minimum_shortfall,
-        POD_PAIR_SUM: pod_gpu_pair_sum_shortfall,
-        GANG_PAIR_SUM: gang_pair_sum_shortfall,
-        USABLE: gpu_sets_left,
+        PARTITIONS: pods_without_partition_expr,
+        POD_PAIR_MINIMUM: pod_pair_minimum_shortfall_expr,
+        POD_PAIR_SUM: pod_gpu_pair_sum_shortfall_expr,
+        GANG_PAIR_SUM: gang_pair_sum_shortfall_expr,
+        USABLE: usable_points_of_gpu_sets_expr,
     },
     countable=has_equal_links,
     plain=always,

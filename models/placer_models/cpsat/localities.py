@@ -6,9 +6,16 @@ from dataclasses import dataclass
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Expression, Variables
+from placer_models.cpsat.assignment import Assignment, Expression, PlacementVariables
 from placer_models.cpsat.cpus import existing_core_take_vars
-from placer_models.cpsat.family import Hint, KnownPlacement, ModelFamily, always, fits_of, never
+from placer_models.cpsat.family import (
+    Hint,
+    KnownPlacement,
+    ModelFamily,
+    always,
+    fits_of_shape,
+    never,
+)
 from placer_models.cpsat.numa import cells_of_choice, existing_cell_vars
 from placer_models.goals import CACHES, LOCALITY_NUMA_NODES, LOCALITY_PACKAGES, PACKAGES
 from placer_models.problem.problem import Problem
@@ -110,7 +117,9 @@ def _span(
     )
 
 
-def owned_cpus_are_in_touched_groups(model: CpModel, problem: Problem, x: Variables) -> None:
+def owned_cpus_are_in_touched_groups(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> None:
     """Owned CPUs come from packages, caches and cells that the pod counts as touched."""
     for assignment, span in _spans(x):
         cores = existing_core_take_vars(assignment)
@@ -124,13 +133,15 @@ def owned_cpus_are_in_touched_groups(model: CpModel, problem: Problem, x: Variab
             model.add(LinearExpr.sum(taken) <= most * literal)
 
 
-def a_pod_touches_enough_groups(model: CpModel, problem: Problem, x: Variables) -> None:
+def a_pod_touches_enough_groups(model: CpModel, problem: Problem, x: PlacementVariables) -> None:
     """A pod touches no fewer groups than it needs on the empty node; this only helps the bound."""
     for assignment, span in _spans(x):
         model.add(LinearExpr.sum(list(span.touched)) >= span.fewest * assignment.count)
 
 
-def a_pod_touches_the_packages_of_its_cells(model: CpModel, problem: Problem, x: Variables) -> None:
+def a_pod_touches_the_packages_of_its_cells(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> None:
     """What a pod has on a NUMA node is in the package of the node's CPUs, if they share one."""
     for assignment in x.assignments:
         close, used_cells = (
@@ -145,7 +156,7 @@ def a_pod_touches_the_packages_of_its_cells(model: CpModel, problem: Problem, x:
                 model.add(used <= literals[cell.package])
 
 
-def no_pod_uses_too_few_cells(model: CpModel, problem: Problem, x: Variables) -> None:
+def no_pod_uses_too_few_cells(model: CpModel, problem: Problem, x: PlacementVariables) -> None:
     """A pod uses no fewer cells than it needs on the empty node; this only helps the bound."""
     for assignment, fewest in _without_policy(x):
         model.add(
@@ -153,7 +164,9 @@ def no_pod_uses_too_few_cells(model: CpModel, problem: Problem, x: Variables) ->
         )
 
 
-def numa_nodes_used_beyond_fewest(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def numa_nodes_used_beyond_fewest_expr(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> Expression:
     """Count cells beyond the fewest, for pods with CPUs or devices under no policy as a whole."""
     return LinearExpr.sum(
         [
@@ -163,14 +176,16 @@ def numa_nodes_used_beyond_fewest(model: CpModel, problem: Problem, x: Variables
     )
 
 
-def packages_used_beyond_fewest(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def packages_used_beyond_fewest_expr(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> Expression:
     """Count packages beyond the fewest of pods with CPUs or devices."""
     return LinearExpr.sum(
         [_beyond(one, existing_locality_vars(one).close) for one in x.assignments]
     )
 
 
-def _without_policy(x: Variables) -> Iterator[tuple[Assignment, int]]:
+def _without_policy(x: PlacementVariables) -> Iterator[tuple[Assignment, int]]:
     """Yield the assignments whose cells default locality counts, with the fewest they need."""
     for assignment in x.assignments:
         locality = assignment.fit.locality
@@ -178,14 +193,18 @@ def _without_policy(x: Variables) -> Iterator[tuple[Assignment, int]]:
             yield assignment, locality.cells
 
 
-def packages_beyond(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def packages_beyond_wished_fewest_expr(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> Expression:
     """Count packages beyond the fewest of pods that would like few."""
     return LinearExpr.sum(
         [_beyond(one, existing_locality_vars(one).packages) for one in x.assignments]
     )
 
 
-def caches_beyond(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def caches_beyond_wished_fewest_expr(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> Expression:
     """Count last-level caches beyond the fewest of pods that would like few."""
     return LinearExpr.sum(
         [_beyond(one, existing_locality_vars(one).caches) for one in x.assignments]
@@ -198,7 +217,7 @@ def _beyond(assignment: Assignment, span: TouchedCoreGroupVariables | None) -> E
     return LinearExpr.sum(list(span.touched)) - span.fewest * assignment.count
 
 
-def _spans(x: Variables) -> Iterator[tuple[Assignment, TouchedCoreGroupVariables]]:
+def _spans(x: PlacementVariables) -> Iterator[tuple[Assignment, TouchedCoreGroupVariables]]:
     for assignment in x.assignments:
         spans = existing_locality_vars(assignment)
         for span in (spans.packages, spans.caches, spans.cells, spans.close):
@@ -206,7 +225,9 @@ def _spans(x: Variables) -> Iterator[tuple[Assignment, TouchedCoreGroupVariables
                 yield assignment, span
 
 
-def locality_hints(problem: Problem, x: Variables, known: KnownPlacement) -> Iterator[Hint]:
+def locality_solver_hints(
+    problem: Problem, x: PlacementVariables, known: KnownPlacement
+) -> Iterator[Hint]:
     """Yield hints for which packages, caches and cells pods touch."""
     for assignment, choices in known.at:
         spans = existing_locality_vars(assignment)
@@ -234,7 +255,7 @@ def has_no_locality_wish(problem: Problem, shape: int) -> bool:
     return all(
         fit.locality is None
         and (fit.fewest_packages, fit.fewest_caches, fit.fewest_cpu_cells) == (None, None, None)
-        for fit in fits_of(problem, shape)
+        for fit in fits_of_shape(problem, shape)
     )
 
 
@@ -244,12 +265,12 @@ FAMILY = ModelFamily(
     rules=(owned_cpus_are_in_touched_groups, a_pod_touches_the_packages_of_its_cells),
     cuts=(a_pod_touches_enough_groups, no_pod_uses_too_few_cells),
     tiers={
-        PACKAGES: packages_beyond,
-        CACHES: caches_beyond,
-        LOCALITY_NUMA_NODES: numa_nodes_used_beyond_fewest,
-        LOCALITY_PACKAGES: packages_used_beyond_fewest,
+        PACKAGES: packages_beyond_wished_fewest_expr,
+        CACHES: caches_beyond_wished_fewest_expr,
+        LOCALITY_NUMA_NODES: numa_nodes_used_beyond_fewest_expr,
+        LOCALITY_PACKAGES: packages_used_beyond_fewest_expr,
     },
-    hint=locality_hints,
+    hint=locality_solver_hints,
     countable=has_no_locality_wish,
     plain=always,
     sees_links=never,

@@ -5,12 +5,12 @@ from collections.abc import Iterator, Sequence
 
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Expression, Variables
+from placer_models.cpsat.assignment import Assignment, Expression, PlacementVariables
 from placer_models.cpsat.devices import existing_device_vars
 from placer_models.cpsat.envelope import add_envelope_limit
 from placer_models.cpsat.family import ModelFamily, always, never
 from placer_models.goals import USABLE
-from placer_models.mig import MEDIA, SLICES, MigPlacement
+from placer_models.mig import MEDIA, SLICES, PossibleMigPlacement
 from placer_models.problem.banks import DeviceBank
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Fit, Problem, Shape
@@ -20,14 +20,18 @@ _Taken = dict[tuple[int, int], list[Expression]]
 """(GPU, slice) -> for each instance that would take it, 0 or 1: whether a pod has it."""
 
 
-def instances_of_a_gpu_do_not_overlap(model: CpModel, problem: Problem, x: Variables) -> None:
+def instances_of_a_gpu_do_not_overlap(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> None:
     """Each slice of a GPU in MIG mode belongs to one instance at most."""
     for node, assignments in zip(problem.nodes, x.on_node, strict=True):
         for instances in _taken(node, assignments).values():
             model.add(LinearExpr.sum(instances) <= 1)
 
 
-def usable_points_of_mig_instances(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def usable_points_of_mig_instances_expr(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> Expression:
     """Count the instances that nodes could still make (tier ``usable``)."""
     return LinearExpr.sum(
         [
@@ -43,7 +47,7 @@ def _points_left(
 ) -> Iterator[Expression]:
     """Yield the points of every instance that the node could still make."""
     taken = _taken(node, assignments)
-    of_gpu: defaultdict[int, list[tuple[MigPlacement, Expression]]] = defaultdict(list)
+    of_gpu: defaultdict[int, list[tuple[PossibleMigPlacement, Expression]]] = defaultdict(list)
     for bank in node.banks:
         for class_index, (cut, free) in enumerate(zip(bank.cuts, bank.free, strict=False)):
             if not free or not cut.points:
@@ -71,7 +75,7 @@ def _points_left(
         yield points
 
 
-def _most(cuts: Sequence[MigPlacement]) -> dict[int, int]:
+def _most(cuts: Sequence[PossibleMigPlacement]) -> dict[int, int]:
     """Return -(number of slices taken) -> the most points of the instances that these leave.
 
     This is a bound, so every set of slices counts, even one that no instances would take.
@@ -111,7 +115,7 @@ def are_not_mig_instances(shape: Shape, fit: Fit, bank: DeviceBank) -> bool:
 FAMILY = ModelFamily(
     name=RuleFamilyName.MIG,
     rules=(instances_of_a_gpu_do_not_overlap,),
-    tiers={USABLE: usable_points_of_mig_instances},
+    tiers={USABLE: usable_points_of_mig_instances_expr},
     countable=always,
     plain=always,
     sees_links=never,

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.bound import BoundPoolVariables
+from placer_models.cpsat.assignment import Assignment, Expression, PlacementVariables
+from placer_models.cpsat.bound import BoundPodPoolVariables
 from placer_models.cpsat.cpus import existing_core_take_vars
 from placer_models.cpsat.devices import existing_device_vars
 from placer_models.cpsat.family import Hint, KnownPlacement, ModelFamily, Value, always, never
@@ -32,7 +32,7 @@ class StayVariables:
     of_pod: Mapping[int, IntVar]
 
 
-def stay_vars(model: CpModel, problem: Problem, x: Variables) -> StayVariables:
+def stay_vars(model: CpModel, problem: Problem, x: PlacementVariables) -> StayVariables:
     """Create a literal for each pod that could be at home."""
     if not problem.homes:
         return StayVariables({})
@@ -43,14 +43,14 @@ def stay_vars(model: CpModel, problem: Problem, x: Variables) -> StayVariables:
     )
 
 
-def a_running_pod_keeps_a_place(model: CpModel, problem: Problem, x: Variables) -> None:
+def a_running_pod_keeps_a_place(model: CpModel, problem: Problem, x: PlacementVariables) -> None:
     """A pod that runs now is placed, at home or elsewhere."""
     unit_of = _units_by_pod(x)
     for pod, _ in problem.homes:
         model.add(x.placed(unit_of[pod]) == 1)
 
 
-def who_stays_has_what_it_had(model: CpModel, problem: Problem, x: Variables) -> None:
+def who_stays_has_what_it_had(model: CpModel, problem: Problem, x: PlacementVariables) -> None:
     """A pod that stays has exactly what it had at home."""
     for literal, assignment, home in _homes(problem, x):
         model.add(assignment.count == 1).only_enforce_if(literal)
@@ -58,7 +58,7 @@ def who_stays_has_what_it_had(model: CpModel, problem: Problem, x: Variables) ->
             model.add(taken == amount).only_enforce_if(literal)
 
 
-def who_stays_keeps_its_cells(model: CpModel, problem: Problem, x: Variables) -> None:
+def who_stays_keeps_its_cells(model: CpModel, problem: Problem, x: PlacementVariables) -> None:
     """Amounts that no policy pins stay in their cells if their pod stays."""
     held_at_home: defaultdict[Good, list[tuple[IntVar, tuple[int, ...]]]] = defaultdict(list)
     for literal, assignment, home in _homes(problem, x):
@@ -76,22 +76,22 @@ def who_stays_keeps_its_cells(model: CpModel, problem: Problem, x: Variables) ->
                 model.add(LinearExpr.sum([*held, *others]) <= cell.amounts[dimension])
 
 
-def no_more_pods_move_than_may(model: CpModel, problem: Problem, x: Variables) -> None:
+def no_more_pods_move_than_may(model: CpModel, problem: Problem, x: PlacementVariables) -> None:
     """The running pods that do not stay are within the budget."""
     if problem.homes:
-        model.add(pods_moved(model, problem, x) <= problem.move_budget)
+        model.add(moved_pod_count_expr(model, problem, x) <= problem.move_budget)
 
 
-def pods_moved(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def moved_pod_count_expr(model: CpModel, problem: Problem, x: PlacementVariables) -> Expression:
     """Count the running pods that do not stay (tier ``moves``)."""
     return len(problem.homes) - LinearExpr.sum(list(x.part(StayVariables).of_pod.values()))
 
 
-def _units_by_pod(x: Variables) -> dict[int, int]:
+def _units_by_pod(x: PlacementVariables) -> dict[int, int]:
     return {unit.pods[0]: index for index, unit in enumerate(x.units) if len(unit.pods) == 1}
 
 
-def _homes(problem: Problem, x: Variables) -> Iterator[tuple[IntVar, Assignment, Choice]]:
+def _homes(problem: Problem, x: PlacementVariables) -> Iterator[tuple[IntVar, Assignment, Choice]]:
     """Yield, for each pod that could stay, its literal, its assignment at home, and its home."""
     unit_of = _units_by_pod(x)
     for pod, home in problem.homes:
@@ -105,7 +105,7 @@ def _amounts(assignment: Assignment, home: Choice) -> Iterator[tuple[Expression,
     cores, own, pool = (
         existing_core_take_vars(assignment),
         existing_cell_vars(assignment),
-        assignment.part(BoundPoolVariables),
+        assignment.part(BoundPodPoolVariables),
     )
     for part, had in zip(cores, home.cores[: len(cores)], strict=True):
         yield part.whole, had.whole
@@ -121,14 +121,16 @@ def _amounts(assignment: Assignment, home: Choice) -> Iterator[tuple[Expression,
             yield from zip(row, had_there, strict=True)
 
 
-def stay_hints(problem: Problem, x: Variables, known: KnownPlacement) -> Iterator[Hint]:
+def stay_solver_hints(
+    problem: Problem, x: PlacementVariables, known: KnownPlacement
+) -> Iterator[Hint]:
     """Yield hints for which running pods stay."""
     homes = dict(problem.homes)
     for pod, literal in x.part(StayVariables).of_pod.items():
         yield literal.index, int(known.choices.get(pod) == homes[pod])
 
 
-def homes_of_stayers(problem: Problem, x: Variables, value: Value) -> Choices:
+def homes_of_stayers(problem: Problem, x: PlacementVariables, value: Value) -> Choices:
     """Return the homes of the running pods that stay in a solution."""
     literals = x.part(StayVariables).of_pod
     return {
@@ -147,8 +149,8 @@ FAMILY = ModelFamily(
         who_stays_keeps_its_cells,
         no_more_pods_move_than_may,
     ),
-    tiers={MOVES: pods_moved},
-    hint=stay_hints,
+    tiers={MOVES: moved_pod_count_expr},
+    hint=stay_solver_hints,
     countable=always,
     plain=always,
     sees_links=never,

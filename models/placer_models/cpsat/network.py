@@ -5,33 +5,37 @@ from collections.abc import Iterator
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Expression, Variables
+from placer_models.cpsat.assignment import Assignment, Expression, PlacementVariables
 from placer_models.cpsat.family import ModelFamily, always, never
 from placer_models.cpsat.gangs import GangVariables
 from placer_models.goals import GATHERING
-from placer_models.network import LevelRuleKind
+from placer_models.network import GangNetworkLevelRuleKind
 from placer_models.problem.problem import Problem
 from placer_models.problem.tasks import ProblemLevelRule
 from placer_models.rule_family import RuleFamilyName
 
 
-def a_gang_gathers_where_it_must(model: CpModel, problem: Problem, x: Variables) -> None:
+def a_gang_gathers_where_it_must(model: CpModel, problem: Problem, x: PlacementVariables) -> None:
     """The placed members of a gang are in one domain of each level that it must gather at."""
-    for gang, task in _tasks(problem, LevelRuleKind.GATHER, required=True):
+    for gang, task in _tasks(problem, GangNetworkLevelRuleKind.GATHER, required=True):
         model.add_at_most_one(_here(model, problem, x, gang, task))
 
 
-def members_of_a_domain_are_limited(model: CpModel, problem: Problem, x: Variables) -> None:
+def members_of_a_domain_are_limited(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> None:
     """No domain has more of a gang's members than the gang requires at most."""
-    for gang, task in _tasks(problem, LevelRuleKind.SPREAD, required=True):
+    for gang, task in _tasks(problem, GangNetworkLevelRuleKind.SPREAD, required=True):
         for assignments in _by_domain(problem, x, gang, task).values():
             if _most(problem, gang, assignments) > task.count:
                 model.add(_members(assignments) <= task.count)
 
 
-def members_of_a_domain_come_in_multiples(model: CpModel, problem: Problem, x: Variables) -> None:
+def members_of_a_domain_come_in_multiples(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> None:
     """The members in each domain are a multiple of what the gang requires."""
-    for gang, task in _tasks(problem, LevelRuleKind.MULTIPLES, required=True):
+    for gang, task in _tasks(problem, GangNetworkLevelRuleKind.MULTIPLES, required=True):
         if task.count == 1:
             continue
         for domain, assignments in _by_domain(problem, x, gang, task).items():
@@ -43,14 +47,14 @@ def members_of_a_domain_come_in_multiples(model: CpModel, problem: Problem, x: V
             model.add(_members(assignments) == task.count * times)
 
 
-def gathering_excess(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def gathering_excess_expr(model: CpModel, problem: Problem, x: PlacementVariables) -> Expression:
     """Count domains beyond one, and members of a domain beyond the limit (tier gathering)."""
     terms: list[Expression] = []
-    for gang, task in _tasks(problem, LevelRuleKind.GATHER, required=False):
+    for gang, task in _tasks(problem, GangNetworkLevelRuleKind.GATHER, required=False):
         reached = x.part(GangVariables).of_gang[gang]
         assert reached is not None, "a gang that asks for levels is told apart"
         terms += [*_here(model, problem, x, gang, task), -reached]
-    for gang, task in _tasks(problem, LevelRuleKind.SPREAD, required=False):
+    for gang, task in _tasks(problem, GangNetworkLevelRuleKind.SPREAD, required=False):
         for domain, assignments in _by_domain(problem, x, gang, task).items():
             beyond = _most(problem, gang, assignments) - task.count
             if beyond > 0:
@@ -61,7 +65,7 @@ def gathering_excess(model: CpModel, problem: Problem, x: Variables) -> Expressi
 
 
 def _tasks(
-    problem: Problem, grouping: LevelRuleKind, *, required: bool
+    problem: Problem, grouping: GangNetworkLevelRuleKind, *, required: bool
 ) -> Iterator[tuple[int, ProblemLevelRule]]:
     """Yield each gang that asks for the grouping, and what it asks."""
     for index, gang in enumerate(problem.gangs):
@@ -71,7 +75,7 @@ def _tasks(
 
 
 def _by_domain(
-    problem: Problem, x: Variables, gang: int, task: ProblemLevelRule
+    problem: Problem, x: PlacementVariables, gang: int, task: ProblemLevelRule
 ) -> dict[int, list[Assignment]]:
     """Return the gang's assignments in each domain of the level."""
     found: defaultdict[int, list[Assignment]] = defaultdict(list)
@@ -82,7 +86,7 @@ def _by_domain(
 
 
 def _here(
-    model: CpModel, problem: Problem, x: Variables, gang: int, task: ProblemLevelRule
+    model: CpModel, problem: Problem, x: PlacementVariables, gang: int, task: ProblemLevelRule
 ) -> list[IntVar]:
     """Return a literal for each domain: true where a member is in it."""
     literals = []
@@ -112,7 +116,7 @@ FAMILY = ModelFamily(
         members_of_a_domain_are_limited,
         members_of_a_domain_come_in_multiples,
     ),
-    tiers={GATHERING: gathering_excess},
+    tiers={GATHERING: gathering_excess_expr},
     countable=always,
     plain=always,
     sees_links=never,

@@ -2,14 +2,16 @@
 
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
-from placer_models.cpsat.assignment import Expression, Variables
+from placer_models.cpsat.assignment import Expression, PlacementVariables
 from placer_models.cpsat.family import ModelFamily, always, never
 from placer_models.goals import NODE_PREFERENCE
 from placer_models.problem.problem import Problem
 from placer_models.rule_family import RuleFamilyName
 
 
-def weights_missed(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def missed_node_preference_weight_expr(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> Expression:
     """Sum the weights of what pods would like of their nodes and do not get there."""
     return LinearExpr.sum(
         [
@@ -23,7 +25,7 @@ def weights_missed(model: CpModel, problem: Problem, x: Variables) -> Expression
 
 FAMILY = ModelFamily(
     name=RuleFamilyName.NODE_PREFERENCE,
-    tiers={NODE_PREFERENCE: weights_missed},
+    tiers={NODE_PREFERENCE: missed_node_preference_weight_expr},
     countable=always,
     plain=always,
     sees_links=never,

@@ -6,7 +6,7 @@ from math import prod
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Expression, Variables
+from placer_models.cpsat.assignment import Assignment, Expression, PlacementVariables
 from placer_models.cpsat.family import ModelFamily, always, never
 from placer_models.cpsat.opened import left_and_wanted_amounts
 from placer_models.goals import (
@@ -35,7 +35,9 @@ MOST_TANGENTS = 16
 """The most lines below a square; larger squares are also given to the solver as products."""
 
 
-def usable_rooms(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def usable_points_of_rooms_expr(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> Expression:
     """Count the points of the rooms that pods leave (tier ``usable``)."""
     nodes = zip(problem.nodes, x.on_node, strict=True)
     return LinearExpr.sum([_rooms_left(model, node, here) for node, here in nodes])
@@ -63,7 +65,7 @@ def _rooms_left(model: CpModel, node: NodeState, assignments: Sequence[Assignmen
     return LinearExpr.weighted_sum(free, [b - a for a, b in pairwise(POINTS[: len(steps)])])
 
 
-def nodes_in_use(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def used_node_count_expr(model: CpModel, problem: Problem, x: PlacementVariables) -> Expression:
     """Count the nodes with any pod."""
     terms: list[Expression] = []
     for node, load, assignments in _loads(problem, x):
@@ -85,7 +87,9 @@ def nodes_in_use(model: CpModel, problem: Problem, x: Variables) -> Expression:
     return LinearExpr.sum(terms)
 
 
-def score_sum_if_each_came_alone(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def score_sum_if_each_came_alone_expr(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> Expression:
     """Sum the scores of the new pods, each taken alone."""
     return LinearExpr.sum(
         [
@@ -95,7 +99,9 @@ def score_sum_if_each_came_alone(model: CpModel, problem: Problem, x: Variables)
     )
 
 
-def pod_pairs_on_same_node(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def spread_strategy_pod_pairs_expr(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> Expression:
     """Count the pairs of pods on one node of which one is new, or both are."""
     terms: list[Expression] = []
     for node, load, assignments in _loads(problem, x):
@@ -105,9 +111,11 @@ def pod_pairs_on_same_node(model: CpModel, problem: Problem, x: Variables) -> Ex
     return LinearExpr.sum(terms)
 
 
-def summed_mean_node_usage(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def summed_mean_node_usage_expr(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> Expression:
     """Sum the mean shares of the new pods, counting with all of them in place."""
-    terms = [score_sum_if_each_came_alone(model, problem, x)]
+    terms = [score_sum_if_each_came_alone_expr(model, problem, x)]
     for node, load, assignments in _loads(problem, x):
         groups = _groups(model, problem, node, assignments)
         for i, (ask, count, most) in enumerate(groups):
@@ -125,7 +133,9 @@ def summed_mean_node_usage(model: CpModel, problem: Problem, x: Variables) -> Ex
     return LinearExpr.sum(terms)
 
 
-def summed_variances(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def summed_node_usage_variances_expr(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> Expression:
     """Sum the variances of the new pods' shares, looked up by how many pods are on each node."""
     terms: list[Expression] = []
     for node, load, assignments in _loads(problem, x):
@@ -151,7 +161,7 @@ def mean_score_product_count(problem: Problem) -> int:
 
 
 def variance_table_row_count(problem: Problem) -> int:
-    """Return how many rows the tables of `summed_variances` have together."""
+    """Return how many rows the tables of `summed_node_usage_variances_expr` have together."""
     return sum(prod(count + 1 for count in asks.values()) for asks in _asks(problem))
 
 
@@ -172,14 +182,16 @@ def _asks(problem: Problem) -> Iterator[dict[StrategyPodRequest, int]]:
 
 
 def _loads(
-    problem: Problem, x: Variables
+    problem: Problem, x: PlacementVariables
 ) -> Iterator[tuple[NodeState, StrategyNodeLoad, tuple[Assignment, ...]]]:
     for node, assignments in zip(problem.nodes, x.on_node, strict=True):
         assert node.load is not None
         yield node, node.load, assignments
 
 
-def _loaded(problem: Problem, x: Variables) -> Iterator[tuple[StrategyNodeLoad, Assignment]]:
+def _loaded(
+    problem: Problem, x: PlacementVariables
+) -> Iterator[tuple[StrategyNodeLoad, Assignment]]:
     return (
         (load, assignment)
         for _, load, assignments in _loads(problem, x)
@@ -239,13 +251,13 @@ def _pairs_of(model: CpModel, count: Expression, most: int, name: str) -> Expres
 FAMILY = ModelFamily(
     name=RuleFamilyName.NODE_STRATEGY,
     tiers={
-        USABLE: usable_rooms,
-        PACK_NODES: nodes_in_use,
-        PACK_USED: score_sum_if_each_came_alone,
-        SPREAD_PAIRS: pod_pairs_on_same_node,
-        SPREAD_USED: score_sum_if_each_came_alone,
-        LEAST_REQUESTED: summed_mean_node_usage,
-        MOST_BALANCED: summed_variances,
+        USABLE: usable_points_of_rooms_expr,
+        PACK_NODES: used_node_count_expr,
+        PACK_USED: score_sum_if_each_came_alone_expr,
+        SPREAD_PAIRS: spread_strategy_pod_pairs_expr,
+        SPREAD_USED: score_sum_if_each_came_alone_expr,
+        LEAST_REQUESTED: summed_mean_node_usage_expr,
+        MOST_BALANCED: summed_node_usage_variances_expr,
     },
     countable=always,
     plain=always,

@@ -5,20 +5,20 @@ from dataclasses import dataclass, replace
 
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Expression, Variables
+from placer_models.cpsat.assignment import Assignment, Expression, PlacementVariables
 from placer_models.cpsat.cpus import existing_core_take_vars
-from placer_models.cpsat.devices import devices_touched
+from placer_models.cpsat.devices import touched_device_count_expr
 from placer_models.cpsat.family import (
     Hint,
     KnownPlacement,
     ModelFamily,
     Value,
     always,
-    fits_of,
-    hints_for_plain_variables,
+    fits_of_shape,
     never,
+    solver_hints_for_plain_variables,
 )
-from placer_models.cpsat.shares import fitting_devices_by_class
+from placer_models.cpsat.shares import number_of_fitting_devices_by_class
 from placer_models.goals import ALIGNMENT
 from placer_models.policy import AlignmentPolicy
 from placer_models.problem.banks import has_device_count_set_by_strategy
@@ -113,7 +113,7 @@ def _pinned(
     )
 
 
-def pinned_amounts_fit_their_cell(model: CpModel, problem: Problem, x: Variables) -> None:
+def pinned_amounts_fit_their_cell(model: CpModel, problem: Problem, x: PlacementVariables) -> None:
     """What is pinned to a cell is no more than it has.
 
     Pods without a policy take what is left anywhere, so this and the sums of nodes are enough.
@@ -129,7 +129,9 @@ def pinned_amounts_fit_their_cell(model: CpModel, problem: Problem, x: Variables
                     model.add(LinearExpr.sum(parts) <= amount)
 
 
-def a_pod_has_the_amounts_it_asks_for(model: CpModel, problem: Problem, x: Variables) -> None:
+def a_pod_has_the_amounts_it_asks_for(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> None:
     """The parts in the cells sum to the request, dimension by dimension."""
     for assignment in x.assignments:
         rows = existing_cell_vars(assignment).pinned
@@ -138,7 +140,9 @@ def a_pod_has_the_amounts_it_asks_for(model: CpModel, problem: Problem, x: Varia
                 model.add(LinearExpr.sum(list(row)) == need * assignment.count)
 
 
-def a_pod_uses_the_cells_it_takes_from(model: CpModel, problem: Problem, x: Variables) -> None:
+def a_pod_uses_the_cells_it_takes_from(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> None:
     """CPUs, amounts and devices come from cells that the pod counts as used."""
     for assignment in x.assignments:
         own = existing_cell_vars(assignment)
@@ -158,16 +162,16 @@ def a_pod_uses_the_cells_it_takes_from(model: CpModel, problem: Problem, x: Vari
                 model.add(amount <= most * own.used[index])
         for index, bank in enumerate(node.banks):
             size = assignment.shape.count_of(bank.type)
-            reach = fitting_devices_by_class(bank, assignment.shape)
+            reach = number_of_fitting_devices_by_class(bank, assignment.shape)
             if has_device_count_set_by_strategy(assignment.shape.shares, bank.type):
                 size = sum(reach)
             for class_index, cell in enumerate(bank.cells):
                 if size and cell is not None:
-                    count = devices_touched(assignment, index, class_index)
+                    count = touched_device_count_expr(assignment, index, class_index)
                     model.add(count <= min(reach[class_index], size) * own.used[cell])
 
 
-def a_pod_keeps_to_its_cell_limit(model: CpModel, problem: Problem, x: Variables) -> None:
+def a_pod_keeps_to_its_cell_limit(model: CpModel, problem: Problem, x: PlacementVariables) -> None:
     """SingleNUMANode and Restricted use no more NUMA nodes than their limit."""
     for assignment in x.assignments:
         used = existing_cell_vars(assignment).used
@@ -175,7 +179,9 @@ def a_pod_keeps_to_its_cell_limit(model: CpModel, problem: Problem, x: Variables
             model.add(LinearExpr.sum(list(used)) <= assignment.fit.cell_limit * assignment.count)
 
 
-def best_effort_needs_its_fewest_cells(model: CpModel, problem: Problem, x: Variables) -> None:
+def best_effort_needs_its_fewest_cells(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> None:
     """A pod uses no fewer cells than it needs on the empty node; this only helps the bound."""
     for assignment in x.assignments:
         used = existing_cell_vars(assignment).used
@@ -183,7 +189,9 @@ def best_effort_needs_its_fewest_cells(model: CpModel, problem: Problem, x: Vari
             model.add(LinearExpr.sum(list(used)) >= assignment.fit.fewest_cells * assignment.count)
 
 
-def pod_cells_beyond_fewest(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def pod_cells_beyond_fewest_expr(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> Expression:
     """Count the cells of BestEffort pods beyond their fewest (tier ``alignment``)."""
     return LinearExpr.sum(
         [
@@ -210,18 +218,20 @@ def cells_of_choice(problem: Problem, choice: Choice) -> Iterator[int]:
                 yield cell
 
 
-def cell_hints(problem: Problem, x: Variables, known: KnownPlacement) -> Iterator[Hint]:
+def cell_solver_hints(
+    problem: Problem, x: PlacementVariables, known: KnownPlacement
+) -> Iterator[Hint]:
     """Yield hints for the cells that pods use, and for what they take of each."""
     for assignment, choices in known.at:
         own = existing_cell_vars(assignment)
         for dimension, row in enumerate(own.pinned):
             known_rows = [choice.pinned[dimension] for choice in choices if choice.pinned]
-            yield from hints_for_plain_variables(
+            yield from solver_hints_for_plain_variables(
                 row, [sum(of[i] for of in known_rows) for i in range(len(row))]
             )
         if own.used and own.used[0] is not assignment.count:
             cells = {cell for choice in choices for cell in cells_of_choice(problem, choice)}
-            yield from hints_for_plain_variables(
+            yield from solver_hints_for_plain_variables(
                 own.used, [int(i in cells) for i in range(len(own.used))]
             )
 
@@ -252,7 +262,7 @@ def has_no_cell_choice(problem: Problem, shape: int) -> bool:
 
 def has_no_alignment_policy(problem: Problem, shape: int) -> bool:
     """Return whether pods of a shape take what they ask for from anywhere."""
-    return {fit.alignment for fit in fits_of(problem, shape)} <= {AlignmentPolicy.NONE}
+    return {fit.alignment for fit in fits_of_shape(problem, shape)} <= {AlignmentPolicy.NONE}
 
 
 FAMILY = ModelFamily(
@@ -265,8 +275,8 @@ FAMILY = ModelFamily(
         a_pod_keeps_to_its_cell_limit,
     ),
     cuts=(best_effort_needs_its_fewest_cells,),
-    tiers={ALIGNMENT: pod_cells_beyond_fewest},
-    hint=cell_hints,
+    tiers={ALIGNMENT: pod_cells_beyond_fewest_expr},
+    hint=cell_solver_hints,
     read=read_solved_cells,
     countable=has_no_cell_choice,
     plain=has_no_alignment_policy,

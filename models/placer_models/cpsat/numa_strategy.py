@@ -5,7 +5,7 @@ from typing import assert_never
 
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Expression, Variables
+from placer_models.cpsat.assignment import Assignment, Expression, PlacementVariables
 from placer_models.cpsat.cpus import existing_core_take_vars
 from placer_models.cpsat.family import ModelFamily, always, never
 from placer_models.cpsat.localities import TouchedCoreGroupVariables, existing_locality_vars
@@ -13,7 +13,7 @@ from placer_models.goals import NUMA_STRATEGY
 from placer_models.policy import NumaStrategy
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.numa_strategy import (
-    CellStrategy,
+    NumaStrategyOnCells,
     fewest_pairs_in_same_part,
     unordered_pair_count,
 )
@@ -24,7 +24,9 @@ Sharer = tuple[Assignment, TouchedCoreGroupVariables]
 """A pod that owns CPUs on a node with a strategy, and the cells it touches."""
 
 
-def numa_strategy_departures(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def numa_strategy_departures_expr(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> Expression:
     """Count what departs from the strategies of nodes."""
     terms: list[Expression] = []
     for node, assignments in zip(problem.nodes, x.on_node, strict=True):
@@ -38,7 +40,7 @@ def numa_strategy_departures(model: CpModel, problem: Problem, x: Variables) -> 
 
 
 def _on_node(
-    model: CpModel, node: NodeState, chosen: CellStrategy, sharers: Sequence[Sharer]
+    model: CpModel, node: NodeState, chosen: NumaStrategyOnCells, sharers: Sequence[Sharer]
 ) -> Expression:
     beyond = LinearExpr.sum(
         [
@@ -58,7 +60,9 @@ def _on_node(
             assert_never(never)
 
 
-def _free_beside(node: NodeState, chosen: CellStrategy, sharers: Sequence[Sharer]) -> Expression:
+def _free_beside(
+    node: NodeState, chosen: NumaStrategyOnCells, sharers: Sequence[Sharer]
+) -> Expression:
     """Count for each owned CPU how many more CPUs were free in its cell than in the fullest one."""
     return LinearExpr.sum(
         [
@@ -70,7 +74,7 @@ def _free_beside(node: NodeState, chosen: CellStrategy, sharers: Sequence[Sharer
 
 
 def _crowded(
-    model: CpModel, node: NodeState, chosen: CellStrategy, sharers: Sequence[Sharer]
+    model: CpModel, node: NodeState, chosen: NumaStrategyOnCells, sharers: Sequence[Sharer]
 ) -> Expression:
     """Count pairs of CPUs in one cell, beyond the fewest that pods must have within themselves.
 
@@ -122,7 +126,7 @@ def _cpus(node: NodeState, assignment: Assignment, classes: Sequence[int]) -> Ex
 
 FAMILY = ModelFamily(
     name=RuleFamilyName.NUMA_STRATEGY,
-    tiers={NUMA_STRATEGY: numa_strategy_departures},
+    tiers={NUMA_STRATEGY: numa_strategy_departures_expr},
     countable=always,
     plain=always,
     sees_links=never,

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Expression, Variables
+from placer_models.cpsat.assignment import Assignment, Expression, PlacementVariables
 from placer_models.cpsat.family import Hint, KnownPlacement, ModelFamily, always, never
 from placer_models.goals import OPENED
 from placer_models.problem.node_state import NodeState
@@ -22,7 +22,7 @@ class OpenedNodeVars:
     literals: Mapping[int, IntVar]
 
 
-def opened_node_vars(model: CpModel, problem: Problem, x: Variables) -> OpenedNodeVars:
+def opened_node_vars(model: CpModel, problem: Problem, x: PlacementVariables) -> OpenedNodeVars:
     """Create a literal for each offered node that pods could come to."""
     return OpenedNodeVars(
         {
@@ -33,14 +33,18 @@ def opened_node_vars(model: CpModel, problem: Problem, x: Variables) -> OpenedNo
     )
 
 
-def a_node_is_opened_before_it_is_used(model: CpModel, problem: Problem, x: Variables) -> None:
+def a_node_is_opened_before_it_is_used(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> None:
     """Pods come to an offered node only if it is opened."""
     for node, literal in x.part(OpenedNodeVars).literals.items():
         for assignment in x.on_node[node]:
             model.add(assignment.count <= assignment.most * literal)
 
 
-def an_opened_node_holds_what_it_has(model: CpModel, problem: Problem, x: Variables) -> None:
+def an_opened_node_holds_what_it_has(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> None:
     """Pods take no more of an offered node than it has once opened; this only helps the bound.
 
     Without this, half a node's pods would seem to need half a node.
@@ -68,7 +72,7 @@ def left_and_wanted_amounts(
     ]
 
 
-def equal_offers_are_used_in_order(model: CpModel, problem: Problem, x: Variables) -> None:
+def equal_offers_are_used_in_order(model: CpModel, problem: Problem, x: PlacementVariables) -> None:
     """Of equal offered nodes, an earlier one has at least as many pods as a later one.
 
     This cuts off only renamings of nodes, as `equal_units_come_in_order` does for pods.
@@ -94,7 +98,7 @@ def equal_offered_nodes(problem: Problem) -> list[list[int]]:
     return list(classes.values())
 
 
-def nodes_opened(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def opened_node_count_expr(model: CpModel, problem: Problem, x: PlacementVariables) -> Expression:
     """Count the offered nodes that are opened."""
     return LinearExpr.sum(list(x.part(OpenedNodeVars).literals.values()))
 
@@ -115,7 +119,9 @@ def choices_with_equal_nodes_sorted(problem: Problem, choices: Choices) -> Choic
     }
 
 
-def opened_hints(problem: Problem, x: Variables, known: KnownPlacement) -> Iterator[Hint]:
+def opened_node_solver_hints(
+    problem: Problem, x: PlacementVariables, known: KnownPlacement
+) -> Iterator[Hint]:
     """Yield hints for which offered nodes are opened."""
     used = {choice.node for choice in known.choices.values()}
     for node, literal in x.part(OpenedNodeVars).literals.items():
@@ -127,8 +133,8 @@ FAMILY = ModelFamily(
     decide_all=opened_node_vars,
     rules=(a_node_is_opened_before_it_is_used,),
     cuts=(an_opened_node_holds_what_it_has, equal_offers_are_used_in_order),
-    tiers={OPENED: nodes_opened},
-    hint=opened_hints,
+    tiers={OPENED: opened_node_count_expr},
+    hint=opened_node_solver_hints,
     countable=always,
     plain=always,
     sees_links=never,

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from placer_models.cpsat.assignment import Assignment, Variables
+from placer_models.cpsat.assignment import Assignment, PlacementVariables
 from placer_models.cpsat.families import FAMILIES
 from placer_models.cpsat.family import Hint, KnownPlacement, Value
 from placer_models.cpsat.moves import homes_of_stayers
@@ -11,7 +11,9 @@ from placer_models.cpsat.opened import choices_with_equal_nodes_sorted
 from placer_models.problem.problem import Choice, Choices, CoreTake, Problem
 
 
-def solver_hints_of_choices(problem: Problem, x: Variables, choices: Choices) -> Iterator[Hint]:
+def solver_hints_of_choices(
+    problem: Problem, x: PlacementVariables, choices: Choices
+) -> Iterator[Hint]:
     """Yield hints that state the choices in the model's variables.
 
     Interchangeable units get the places of their family in the model's order, so that the
@@ -24,7 +26,7 @@ def solver_hints_of_choices(problem: Problem, x: Variables, choices: Choices) ->
             yield from family.hint(problem, x, known)
 
 
-def _dealt(x: Variables, choices: Choices) -> Iterator[tuple[Assignment, list[Choice]]]:
+def _dealt(x: PlacementVariables, choices: Choices) -> Iterator[tuple[Assignment, list[Choice]]]:
     """Yield every assignment with the places of its pods."""
     families: defaultdict[int, list[int]] = defaultdict(list)
     for index, unit in enumerate(x.units):
@@ -44,7 +46,7 @@ def _dealt(x: Variables, choices: Choices) -> Iterator[tuple[Assignment, list[Ch
                 )
 
 
-def read_solved_choices(problem: Problem, x: Variables, value: Value) -> Choices:
+def read_solved_choices(problem: Problem, x: PlacementVariables, value: Value) -> Choices:
     """Read the place of every pod out of a solution."""
     choices: Choices = {}
     for index, unit in enumerate(x.units):

@@ -20,11 +20,11 @@ from placer_models.cpsat.assignment import Expression
 from placer_models.cpsat.classes import (
     Counting,
     Demands,
-    EqualPods,
-    NodeClass,
+    RelaxedEqualPods,
+    RelaxedNodeClass,
+    equal_node_groups,
     equal_pod_groups,
-    node_classes,
-    node_classes_limited_to_resources,
+    node_groups_limited_to_resources,
 )
 from placer_models.cpsat.stoppable import ModelBuildTimeoutError, ModelStoppableWhileBuilt
 from placer_models.goals import MEMBER_ABOVE_POINTS, MEMBER_OF_MINIMUM_POINTS
@@ -32,7 +32,7 @@ from placer_models.problem.problem import Problem
 
 
 @dataclass(frozen=True, slots=True)
-class NodeSubclassVariables:
+class RelaxedNodeSubclassVariables:
     """Nodes of a class on which equally many pods of each family stay.
 
     Attributes:
@@ -45,7 +45,7 @@ class NodeSubclassVariables:
 
     """
 
-    alike: NodeClass
+    alike: RelaxedNodeClass
     there: Expression
     held: Mapping[int, int]
     stay: Mapping[int, Expression]
@@ -67,9 +67,9 @@ class RelaxedModel:
     """
 
     model: CpModel
-    families: Sequence[EqualPods]
-    classes: Sequence[NodeClass]
-    divisions: Sequence[NodeSubclassVariables]
+    families: Sequence[RelaxedEqualPods]
+    classes: Sequence[RelaxedNodeClass]
+    divisions: Sequence[RelaxedNodeSubclassVariables]
     levels: tuple[Expression, ...]
     opened: Expression
     moves: Expression
@@ -92,7 +92,7 @@ def build_relaxed_model(problem: Problem, stop: Callable[[], bool]) -> RelaxedMo
 
     """
     families = equal_pod_groups(problem)
-    classes = node_classes(problem, families, stop)
+    classes = equal_node_groups(problem, families, stop)
     if classes is None:
         return None
     if len(families) * sum(min(len(alike.nodes), _ways(alike)) for alike in classes) > MOST_COUNTS:
@@ -115,14 +115,14 @@ def relaxed_model_of_resources(
         stop: As in `build_relaxed_model`.
 
     """
-    classes = node_classes_limited_to_resources(relaxed.classes, counted)
+    classes = node_groups_limited_to_resources(relaxed.classes, counted)
     return _within_time(problem, relaxed.families, classes, stop)
 
 
 def _within_time(
     problem: Problem,
-    families: Sequence[EqualPods],
-    classes: Sequence[NodeClass],
+    families: Sequence[RelaxedEqualPods],
+    classes: Sequence[RelaxedNodeClass],
     stop: Callable[[], bool],
 ) -> RelaxedModel | None:
     model = ModelStoppableWhileBuilt(stop)
@@ -137,11 +137,11 @@ def _within_time(
 def _written(
     model: CpModel,
     problem: Problem,
-    families: Sequence[EqualPods],
-    classes: Sequence[NodeClass],
+    families: Sequence[RelaxedEqualPods],
+    classes: Sequence[RelaxedNodeClass],
 ) -> RelaxedModel:
     """Write the model of families of pods on classes of nodes."""
-    divisions: list[NodeSubclassVariables] = []
+    divisions: list[RelaxedNodeSubclassVariables] = []
     for c, alike in enumerate(classes):
         for division in _divisions(model, alike, families, str(c)):
             _fill(model, division, families)
@@ -168,14 +168,14 @@ def _written(
     return RelaxedModel(model, families, classes, divisions, levels, opened, moves)
 
 
-def _ways(alike: NodeClass) -> int:
+def _ways(alike: RelaxedNodeClass) -> int:
     """Return the number of ways in which pods can stay on a node of the class."""
     return prod(count + 1 for _, count in alike.residents)
 
 
 def _divisions(
-    model: CpModel, alike: NodeClass, families: Sequence[EqualPods], name: str
-) -> Iterator[NodeSubclassVariables]:
+    model: CpModel, alike: RelaxedNodeClass, families: Sequence[RelaxedEqualPods], name: str
+) -> Iterator[RelaxedNodeSubclassVariables]:
     """Yield the divisions of a class, with a variable for each family that may come.
 
     Where pods can stay in more ways than there are nodes, each node is a division of its own,
@@ -190,7 +190,7 @@ def _divisions(
             stay: dict[int, Expression] = {
                 f: model.new_int_var(0, count, f"stay[{f},{label}]") for f, count in residents
             }
-            yield NodeSubclassVariables(
+            yield RelaxedNodeSubclassVariables(
                 one, there, {}, stay, _come(model, one, there, {}, families, label)
             )
         return
@@ -201,7 +201,7 @@ def _divisions(
         label = f"{name}/{'.'.join(map(str, way))}"
         parts.append(there := model.new_int_var(0, copies, f"there[{label}]"))
         stay = {f: count * there for f, count in held.items()}
-        yield NodeSubclassVariables(
+        yield RelaxedNodeSubclassVariables(
             alike, there, held, stay, _come(model, alike, there, held, families, label)
         )
     total = LinearExpr.sum(parts)
@@ -209,7 +209,7 @@ def _divisions(
     model.add(total <= copies if alike.offered else total == copies)
 
 
-def _there(model: CpModel, alike: NodeClass, name: str) -> Expression:
+def _there(model: CpModel, alike: RelaxedNodeClass, name: str) -> Expression:
     """Return how many nodes of a class are there: all, or the opened ones if they are offered."""
     copies = len(alike.nodes)
     return model.new_int_var(0, copies, f"opened[{name}]") if alike.offered else copies
@@ -217,16 +217,16 @@ def _there(model: CpModel, alike: NodeClass, name: str) -> Expression:
 
 def _come(
     model: CpModel,
-    alike: NodeClass,
+    alike: RelaxedNodeClass,
     there: Expression,
     held: Mapping[int, int],
-    families: Sequence[EqualPods],
+    families: Sequence[RelaxedEqualPods],
     name: str,
 ) -> dict[int, IntVar]:
     """Return how many pods of each family come to the nodes, for families with room there."""
     come = {}
     for f, family in enumerate(families):
-        asked = left_beside_stayers(alike, held, families, family.shape)
+        asked = left_and_wanted_beside_stayers(alike, held, families, family.shape)
         slots = 0 if asked is None else _slots(asked, len(family.pods))
         if slots:
             most = min(len(family.pods), len(alike.nodes) * slots)
@@ -236,8 +236,11 @@ def _come(
     return come
 
 
-def left_beside_stayers(
-    alike: NodeClass, held: Mapping[int, int], families: Sequence[EqualPods], shape: int
+def left_and_wanted_beside_stayers(
+    alike: RelaxedNodeClass,
+    held: Mapping[int, int],
+    families: Sequence[RelaxedEqualPods],
+    shape: int,
 ) -> Demands | None:
     """Return what a shape takes, and what is left for it beside the pods that stay."""
     asked = alike.demands[shape]
@@ -255,13 +258,17 @@ def _slots(demands: Demands, most: int) -> int:
     return min((free // taken for free, taken in demands.values()), default=most)
 
 
-def _fill(model: CpModel, division: NodeSubclassVariables, families: Sequence[EqualPods]) -> None:
+def _fill(
+    model: CpModel, division: RelaxedNodeSubclassVariables, families: Sequence[RelaxedEqualPods]
+) -> None:
     """Bound what the pods of a division of nodes take of each resource."""
     takers: defaultdict[Counting, list[tuple[int, Expression]]] = defaultdict(list)
     has: dict[Counting, int] = {}
     loose = [(f, count) for f, count in division.stay.items() if f not in division.held]
     for f, count in (*division.come.items(), *loose):
-        asked = left_beside_stayers(division.alike, division.held, families, families[f].shape)
+        asked = left_and_wanted_beside_stayers(
+            division.alike, division.held, families, families[f].shape
+        )
         for name, (free, taken) in (asked or {}).items():
             takers[name].append((taken, count))
             has[name] = free
@@ -283,7 +290,7 @@ def _fits(
 def _levels(
     model: CpModel,
     problem: Problem,
-    families: Sequence[EqualPods],
+    families: Sequence[RelaxedEqualPods],
     placed: list[LinearExpr],
 ) -> tuple[Expression, ...]:
     """Return the points of each priority level.

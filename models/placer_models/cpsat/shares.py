@@ -8,10 +8,10 @@ from math import gcd
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Variables
+from placer_models.cpsat.assignment import Assignment, PlacementVariables
 from placer_models.cpsat.family import Hint, KnownPlacement, ModelFamily, Value, always
 from placer_models.device_share import ShareAmounts
-from placer_models.problem.banks import DeviceBank, ShareTake
+from placer_models.problem.banks import DeviceBank, DeviceChosenForShare
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choice, Problem, Shape
 from placer_models.rule_family import RuleFamilyName
@@ -28,7 +28,7 @@ class DeviceShareVariables:
 
     """
 
-    take: ShareTake
+    take: DeviceChosenForShare
     count: IntVar
     amounts: ShareAmounts
 
@@ -39,7 +39,7 @@ class DeviceShareVariables:
 
 
 @dataclass(frozen=True, slots=True)
-class ShareVariables:
+class AssignmentDeviceSharesVariables:
     """The shares that the pods of an assignment could have."""
 
     counts: tuple[DeviceShareVariables, ...]
@@ -50,7 +50,7 @@ Opened = Mapping[tuple[int, int, int], IntVar]
 
 
 @dataclass(frozen=True, slots=True)
-class OpenedDeviceVars:
+class DeviceOpenedForSharesVariables:
     """For each node, which of its free devices give shares."""
 
     of_node: tuple[Opened, ...]
@@ -58,7 +58,7 @@ class OpenedDeviceVars:
 
 def existing_share_vars(assignment: Assignment) -> tuple[DeviceShareVariables, ...]:
     """Return the shares that the pods could have."""
-    shares = assignment.part(ShareVariables)
+    shares = assignment.part(AssignmentDeviceSharesVariables)
     return shares.counts if shares else ()
 
 
@@ -73,11 +73,15 @@ def most_pods_by_shares(problem: Problem, shape: int, node: NodeState, most: int
     return most
 
 
-def share_vars(model: CpModel, problem: Problem, assignment: Assignment) -> ShareVariables | None:
+def share_vars(
+    model: CpModel, problem: Problem, assignment: Assignment
+) -> AssignmentDeviceSharesVariables | None:
     """Create a count for each device and need that it can meet, or return None without needs."""
     if not assignment.shape.shares:
         return None
-    return ShareVariables(tuple(_counts(model, problem.nodes[assignment.node], assignment)))
+    return AssignmentDeviceSharesVariables(
+        tuple(_counts(model, problem.nodes[assignment.node], assignment))
+    )
 
 
 def _counts(
@@ -98,11 +102,13 @@ def _counts(
                         f"share[{assignment.name},{bank.type},{class_index},{at},{index}]",
                     )
                     yield DeviceShareVariables(
-                        ShareTake(position, class_index, at, index), count, amounts
+                        DeviceChosenForShare(position, class_index, at, index), count, amounts
                     )
 
 
-def opened_device_literals(model: CpModel, problem: Problem, x: Variables) -> OpenedDeviceVars:
+def opened_device_literals(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> DeviceOpenedForSharesVariables:
     """Create a literal for every free device that could give shares, in order."""
     found = []
     for node, here in zip(problem.nodes, x.on_node, strict=True):
@@ -116,7 +122,7 @@ def opened_device_literals(model: CpModel, problem: Problem, x: Variables) -> Op
                 if not node.banks[bank].shareable[class_index][at].shared
             }
         )
-    return OpenedDeviceVars(tuple(found))
+    return DeviceOpenedForSharesVariables(tuple(found))
 
 
 def opened_device_vars_of_class(opened: Opened, bank: int, class_index: int) -> list[IntVar]:
@@ -124,7 +130,7 @@ def opened_device_vars_of_class(opened: Opened, bank: int, class_index: int) -> 
     return [literal for (b, t, _), literal in opened.items() if (b, t) == (bank, class_index)]
 
 
-def fitting_devices_by_class(bank: DeviceBank, shape: Shape) -> tuple[int, ...]:
+def number_of_fitting_devices_by_class(bank: DeviceBank, shape: Shape) -> tuple[int, ...]:
     """Return how many devices of each equivalence class a pod of the shape could have a part of."""
     needs = [need for need in shape.shares if need.type == bank.type]
     if not needs:
@@ -158,7 +164,9 @@ def shared_device_literals(
     return shared
 
 
-def a_pod_has_the_shares_it_asks_for(model: CpModel, problem: Problem, x: Variables) -> None:
+def a_pod_has_the_shares_it_asks_for(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> None:
     """Every need is met on as many devices as it asks for, unless a strategy says on how many."""
     for assignment in x.assignments:
         for index, need in enumerate(assignment.shape.shares):
@@ -171,7 +179,7 @@ def a_pod_has_the_shares_it_asks_for(model: CpModel, problem: Problem, x: Variab
 
 
 def shares_of_a_pod_are_on_different_devices(
-    model: CpModel, problem: Problem, x: Variables
+    model: CpModel, problem: Problem, x: PlacementVariables
 ) -> None:
     """A pod has at most one share of a device; pods with one share each are counted together."""
     for assignment in x.assignments:
@@ -183,7 +191,7 @@ def shares_of_a_pod_are_on_different_devices(
                 model.add(LinearExpr.sum(counts) <= assignment.count)
 
 
-def shares_fit_their_device(model: CpModel, problem: Problem, x: Variables) -> None:
+def shares_fit_their_device(model: CpModel, problem: Problem, x: PlacementVariables) -> None:
     """The shares of a device take no more than is left of it."""
     for node, assignments in zip(problem.nodes, x.on_node, strict=True):
         here: defaultdict[tuple[int, int, int], list[DeviceShareVariables]] = defaultdict(list)
@@ -201,12 +209,14 @@ def shares_fit_their_device(model: CpModel, problem: Problem, x: Variables) -> N
                     model.add(LinearExpr.weighted_sum(counts, asked) <= left // unit)
 
 
-def a_device_with_shares_is_opened(model: CpModel, problem: Problem, x: Variables) -> None:
+def a_device_with_shares_is_opened(model: CpModel, problem: Problem, x: PlacementVariables) -> None:
     """A free device of which a pod has a share is opened: it is not free any more."""
     for assignment in x.assignments:
         node = problem.nodes[assignment.node]
         for take in existing_share_vars(assignment):
-            opened = x.part(OpenedDeviceVars).of_node[assignment.node].get(take.device)
+            opened = (
+                x.part(DeviceOpenedForSharesVariables).of_node[assignment.node].get(take.device)
+            )
             if opened is not None:
                 bank, class_index, at = take.device
                 need = assignment.shape.shares[take.take.need]
@@ -215,22 +225,24 @@ def a_device_with_shares_is_opened(model: CpModel, problem: Problem, x: Variable
                 model.add(take.count <= most * opened)
 
 
-def devices_are_opened_in_order(model: CpModel, problem: Problem, x: Variables) -> None:
+def devices_are_opened_in_order(model: CpModel, problem: Problem, x: PlacementVariables) -> None:
     """The free devices of an equivalence class, which are all alike, are opened in order."""
-    for opened in x.part(OpenedDeviceVars).of_node:
+    for opened in x.part(DeviceOpenedForSharesVariables).of_node:
         for earlier, later in pairwise(opened):
             if earlier[:2] == later[:2]:
                 model.add(opened[earlier] >= opened[later])
 
 
-def share_hints(problem: Problem, x: Variables, known: KnownPlacement) -> Iterator[Hint]:
+def share_solver_hints(
+    problem: Problem, x: PlacementVariables, known: KnownPlacement
+) -> Iterator[Hint]:
     """Yield hints for which devices give shares to which pods, and which free ones are opened."""
     given = {
         (choice.node, t.bank, t.class_index, t.device_index)
         for choice in known.choices.values()
         for t in choice.shares
     }
-    for node, opened in enumerate(x.part(OpenedDeviceVars).of_node):
+    for node, opened in enumerate(x.part(DeviceOpenedForSharesVariables).of_node):
         for key, literal in opened.items():
             yield literal.index, int((node, *key) in given)
     for assignment, choices in known.at:
@@ -279,7 +291,7 @@ FAMILY = ModelFamily(
         a_device_with_shares_is_opened,
     ),
     cuts=(devices_are_opened_in_order,),
-    hint=share_hints,
+    hint=share_solver_hints,
     read=read_solved_shares,
     countable=asks_for_one_share_at_most,
     plain=asks_for_no_shares,

@@ -4,10 +4,14 @@ from collections.abc import Sequence
 
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Expression, Variables
-from placer_models.cpsat.devices import devices_touched, existing_device_vars
+from placer_models.cpsat.assignment import Assignment, Expression, PlacementVariables
+from placer_models.cpsat.devices import existing_device_vars, touched_device_count_expr
 from placer_models.cpsat.family import ModelFamily, always, never
-from placer_models.cpsat.shares import Opened, OpenedDeviceVars, opened_device_vars_of_class
+from placer_models.cpsat.shares import (
+    DeviceOpenedForSharesVariables,
+    Opened,
+    opened_device_vars_of_class,
+)
 from placer_models.goals import SWITCH_POINTS, USABLE
 from placer_models.problem.banks import ClassesBelow
 from placer_models.problem.node_state import NodeState
@@ -16,9 +20,9 @@ from placer_models.problem.switches import fully_free_switches, has_several_devi
 from placer_models.rule_family import RuleFamilyName
 
 
-def whole_switches_left(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def whole_switches_left_expr(model: CpModel, problem: Problem, x: PlacementVariables) -> Expression:
     """Count the whole switches that pods do not break (tier ``usable``)."""
-    opened_on = x.part(OpenedDeviceVars).of_node
+    opened_on = x.part(DeviceOpenedForSharesVariables).of_node
     return LinearExpr.sum(
         [
             SWITCH_POINTS * _unbroken(model, node, switch, here, opened, number)
@@ -69,7 +73,9 @@ def _excused(
         return 0
     excused = model.new_bool_var(f"side by side[{node.name},{number}]")
     had = [
-        devices_touched(one, bank, class_index) for one in several for bank, class_index in switch
+        touched_device_count_expr(one, bank, class_index)
+        for one in several
+        for bank, class_index in switch
     ]
     model.add(LinearExpr.sum(had) >= excused)
     return excused
@@ -77,7 +83,7 @@ def _excused(
 
 FAMILY = ModelFamily(
     name=RuleFamilyName.SWITCHES,
-    tiers={USABLE: whole_switches_left},
+    tiers={USABLE: whole_switches_left_expr},
     countable=always,
     plain=always,
     sees_links=never,

@@ -4,7 +4,7 @@ from collections import Counter
 from math import prod
 
 from placer_models.cpsat.node_strategy import mean_score_product_count, variance_table_row_count
-from placer_models.cpsat.shares import fitting_devices_by_class
+from placer_models.cpsat.shares import number_of_fitting_devices_by_class
 from placer_models.device import GPU
 from placer_models.goals import DEVICE_CHOICE, LEAST_REQUESTED, MOST_BALANCED, NOT_MODELLED
 from placer_models.links.allowed import count_offered_device_sets
@@ -90,7 +90,7 @@ def _sets(problem: Problem) -> int:
             ]
             size = shape.count_of(GPU)
             if size > 1 and problem.fits[index][kind] is not None:
-                reach = fitting_devices_by_class(bank, shape)
+                reach = number_of_fitting_devices_by_class(bank, shape)
                 offered = count_offered_device_sets(bank.board, size, reach, shape.scope_of(GPU))
                 total += pods * nodes * offered
                 if total > MOST_SETS:

@@ -12,7 +12,7 @@ from placer_models.files.errors import InputError
 from placer_models.files.json_tree import read_json
 from placer_models.files.mistaken import non_text_file_advice, non_yaml_text_advice
 from placer_models.files.reading import file_reading_progress
-from placer_models.files.tree import Mapping, Tree, describe_part
+from placer_models.files.tree import DocumentTreeMapping, Tree, describe_part
 from placer_models.files.yaml_tree import read_yaml
 
 API_VERSION = "placer/v1"
@@ -42,7 +42,7 @@ class DocumentInFile:
 
     file: str
     folder: Path
-    tree: Mapping
+    tree: DocumentTreeMapping
 
 
 def load_documents(path: Path) -> tuple[DocumentInFile, ...]:
@@ -52,10 +52,10 @@ def load_documents(path: Path) -> tuple[DocumentInFile, ...]:
         InputError: The file cannot be read, or is neither YAML nor JSON.
 
     """
-    return documents_of(read_text(path), path)
+    return documents_in_text(read_text(path), path)
 
 
-def documents_of(text: str, path: Path) -> tuple[DocumentInFile, ...]:
+def documents_in_text(text: str, path: Path) -> tuple[DocumentInFile, ...]:
     """Return the documents of the text that was read from the path."""
     file = shown_file_name(path)
     folder = Path() if path == STANDARD_INPUT else path.parent
@@ -69,7 +69,7 @@ def documents_of(text: str, path: Path) -> tuple[DocumentInFile, ...]:
         )
     documents = []
     for root in roots:
-        if not isinstance(root, Mapping):
+        if not isinstance(root, DocumentTreeMapping):
             raise InputError(
                 file,
                 root.line,

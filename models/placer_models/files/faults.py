@@ -5,15 +5,16 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 from placer_models.files.documents import DocumentInFile
-from placer_models.files.errors import InputError, SeveralInputError, near_or_first_names
+from placer_models.files.errors import InputError, SeveralInputError
 from placer_models.files.tree import (
     Path,
+    deepest_part_on_path,
     describe_part,
     field_line_number,
     field_path_text,
-    part_at,
     steps_along_path,
 )
+from placer_models.message_text import near_or_first_names_text
 
 T = TypeVar("T")
 
@@ -23,7 +24,7 @@ class DocumentLocation:
     """A part of a document, for messages."""
 
     document: DocumentInFile
-    faults: "Faults"
+    faults: "FileFaults"
     path: Path = ()
 
     def at(self, *more: str | int) -> "DocumentLocation":
@@ -76,7 +77,7 @@ class DocumentLocation:
     @property
     def value(self) -> str:
         """What is written there, as messages show it."""
-        return describe_part(part_at(self.document.tree, self.path))
+        return describe_part(deepest_part_on_path(self.document.tree, self.path))
 
     @property
     def where(self) -> str:
@@ -88,7 +89,7 @@ MAX_FAULTS = 100
 """Most faults that are gathered: work on a hopeless file ends there."""
 
 
-class Faults:
+class FileFaults:
     """Gathers what is wrong, and raises what comes first in the files."""
 
     def __init__(self, documents: Sequence[DocumentInFile], most: int | None = MAX_FAULTS) -> None:
@@ -117,7 +118,7 @@ class Faults:
             self.raise_first()
 
     def hand_over(
-        self, to: "Faults", keeps: Callable[[DocumentLocation], bool] = lambda _: True
+        self, to: "FileFaults", keeps: Callable[[DocumentLocation], bool] = lambda _: True
     ) -> None:
         """Note these faults, which were gathered apart, among others.
 
@@ -176,7 +177,8 @@ class Faults:
             fault.place.line,
             field_path_text(fault.place.path),
             # Only now, because comparing with many names takes long.
-            fault.message + (near_or_first_names(fault.name, fault.known) if fault.name else ""),
+            fault.message
+            + (near_or_first_names_text(fault.name, fault.known) if fault.name else ""),
             more=more,
             illegal=self._all_illegal,
         )

@@ -4,9 +4,15 @@ import json
 import re
 from enum import StrEnum
 
-from placer_models.files.errors import InputError, in_quotes
+from placer_models.files.errors import InputError
 from placer_models.files.reading import Tell
-from placer_models.files.tree import DocumentTreeBuilder, DocumentTreeList, Mapping, Tree
+from placer_models.files.tree import (
+    DocumentTreeBuilder,
+    DocumentTreeList,
+    DocumentTreeMapping,
+    Tree,
+)
+from placer_models.message_text import in_quotes
 
 _TOLD_EVERY = 10_000
 
@@ -84,7 +90,7 @@ def _take(
     mark = token["mark"]
     value_fits = expected in (_Expected.VALUE, _Expected.FIRST_ITEM)
     if mark == "{" and value_fits:
-        builder.start(Mapping({}, line))
+        builder.start(DocumentTreeMapping({}, line))
         closers.append("}")
         return _Expected.FIRST_KEY
     if mark == "[" and value_fits:

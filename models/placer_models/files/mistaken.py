@@ -2,7 +2,7 @@
 
 import re
 
-from placer_models.files.errors import in_quotes
+from placer_models.message_text import in_quotes
 
 KUBECTL_ERRORS = (
     "Error from server",

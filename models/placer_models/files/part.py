@@ -11,7 +11,7 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticKnownError
 
 from placer_models.files.documents import API_VERSION
-from placer_models.files.errors import in_quotes
+from placer_models.message_text import in_quotes
 
 Json = dict[str, object]
 """A mapping as JSON says it."""
@@ -72,7 +72,7 @@ def _plain(value: object) -> object:
     return value
 
 
-class DocumentMetadataPart(Part):
+class PlacerFileMetadataPart(Part):
     """The name of a document, and what it is about."""
 
     name: str = ""

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from math import isfinite
 from typing import NamedTuple
 
-from placer_models.files.errors import InputError, in_quotes
+from placer_models.files.errors import InputError
+from placer_models.message_text import in_quotes
 
 Path = tuple[str | int, ...]
 """Keys and indices from the root of a document to one of its parts."""
@@ -33,7 +34,7 @@ _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,29})(?:\.[0-9]{1,30})?(?:[eE][-+]?[0-
 _WORDS: dict[str, bool | None] = {"true": True, "false": False, "null": None, "~": None, "": None}
 
 
-class ScalarValue(NamedTuple):
+class DocumentTreeScalar(NamedTuple):
     """A single value; a quoted one is text for certain."""
 
     text: str
@@ -41,17 +42,17 @@ class ScalarValue(NamedTuple):
     line: int
 
 
-class DocumentTreeEntry(NamedTuple):
+class DocumentTreeMappingEntry(NamedTuple):
     """One field of a mapping; its line is that of its key."""
 
     node: "Tree"
     line: int
 
 
-class Mapping(NamedTuple):
+class DocumentTreeMapping(NamedTuple):
     """Fields in the order written."""
 
-    entries: dict[str, DocumentTreeEntry]
+    entries: dict[str, DocumentTreeMappingEntry]
     line: int
 
 
@@ -62,7 +63,7 @@ class DocumentTreeList(NamedTuple):
     line: int
 
 
-Tree = ScalarValue | Mapping | DocumentTreeList
+Tree = DocumentTreeScalar | DocumentTreeMapping | DocumentTreeList
 
 
 class DocumentTreeBuilder:
@@ -73,8 +74,8 @@ class DocumentTreeBuilder:
 
     def __init__(self, file: str) -> None:
         self._file = file
-        self._open: list[Mapping | DocumentTreeList] = []
-        self._keys: list[ScalarValue | None] = []
+        self._open: list[DocumentTreeMapping | DocumentTreeList] = []
+        self._keys: list[DocumentTreeScalar | None] = []
         self._values = 0
         self.roots: list[Tree] = []
 
@@ -86,18 +87,22 @@ class DocumentTreeBuilder:
     @property
     def wants_key(self) -> bool:
         """Whether the next scalar is a key of the mapping that is open."""
-        return bool(self._open) and isinstance(self._open[-1], Mapping) and self._keys[-1] is None
+        return (
+            bool(self._open)
+            and isinstance(self._open[-1], DocumentTreeMapping)
+            and self._keys[-1] is None
+        )
 
     def scalar(self, text: str, *, quoted: bool, line: int) -> None:
         """Add a key or a value."""
         # Values of a mapping and items of a list make up a file: they come first here.
-        node = ScalarValue(text, quoted, line)
-        if self._keys and self._keys[-1] is None and type(self._open[-1]) is Mapping:
+        node = DocumentTreeScalar(text, quoted, line)
+        if self._keys and self._keys[-1] is None and type(self._open[-1]) is DocumentTreeMapping:
             self._key(node)
         else:
             self._add(node)
 
-    def start(self, node: Mapping | DocumentTreeList) -> None:
+    def start(self, node: DocumentTreeMapping | DocumentTreeList) -> None:
         """Open a mapping or a list."""
         if self.wants_key:
             raise self.fault(node.line, "a key is a single name; got a list or a mapping as key")
@@ -137,9 +142,9 @@ class DocumentTreeBuilder:
         """Return the error that refuses the file at the line."""
         return InputError(self._file, line, "", message)
 
-    def _key(self, key: ScalarValue) -> None:
+    def _key(self, key: DocumentTreeScalar) -> None:
         mapping = self._open[-1]
-        if not isinstance(mapping, Mapping):
+        if not isinstance(mapping, DocumentTreeMapping):
             return
         if len(mapping.entries) == MAX_KEYS:
             raise self.fault(key.line, f"more than {MAX_KEYS:,} fields in one mapping; use a list")
@@ -165,11 +170,13 @@ class DocumentTreeBuilder:
         if isinstance(parent, DocumentTreeList):
             parent.items.append(node)
         elif key is not None:
-            parent.entries[key.text] = DocumentTreeEntry(node, key.line)
+            parent.entries[key.text] = DocumentTreeMappingEntry(node, key.line)
             self._keys[-1] = None
 
 
-def tree_to_json(tree: Tree, as_text: frozenset[Path] = frozenset(), path: Path = ()) -> Plain:
+def document_tree_to_plain_values(
+    tree: Tree, as_text: frozenset[Path] = frozenset(), path: Path = ()
+) -> Plain:
     """Return the tree as JSON would say it.
 
     An unquoted scalar that JSON reads as a number, true, false or null becomes that value.
@@ -178,16 +185,22 @@ def tree_to_json(tree: Tree, as_text: frozenset[Path] = frozenset(), path: Path 
     """
     if not as_text:
         return _plain(tree)
-    if isinstance(tree, Mapping):
-        return {key: tree_to_json(e.node, as_text, (*path, key)) for key, e in tree.entries.items()}
+    if isinstance(tree, DocumentTreeMapping):
+        return {
+            key: document_tree_to_plain_values(e.node, as_text, (*path, key))
+            for key, e in tree.entries.items()
+        }
     if isinstance(tree, DocumentTreeList):
-        return [tree_to_json(node, as_text, (*path, i)) for i, node in enumerate(tree.items)]
+        return [
+            document_tree_to_plain_values(node, as_text, (*path, i))
+            for i, node in enumerate(tree.items)
+        ]
     return tree.text if path in as_text else _plain(tree)
 
 
 def _plain(tree: Tree) -> Plain:
     """Return the whole tree, typed by its looks: the usual case, for which no path is built."""
-    if isinstance(tree, Mapping):
+    if isinstance(tree, DocumentTreeMapping):
         return {key: _plain(entry.node) for key, entry in tree.entries.items()}
     if isinstance(tree, DocumentTreeList):
         return [_plain(node) for node in tree.items]
@@ -206,7 +219,7 @@ def _plain(tree: Tree) -> Plain:
 def is_blank_scalar(tree: Tree) -> bool:
     """Return whether the part is a scalar that says nothing: ``null``, ``~`` or no text."""
     return (
-        isinstance(tree, ScalarValue)
+        isinstance(tree, DocumentTreeScalar)
         and not tree.quoted
         and _WORDS.get(tree.text, tree.text) is None
     )
@@ -220,7 +233,7 @@ def steps_along_path(
     Steps that the tree does not have are passed over.
     """
     for step in path:
-        if isinstance(tree, Mapping) and isinstance(step, str) and step in tree.entries:
+        if isinstance(tree, DocumentTreeMapping) and isinstance(step, str) and step in tree.entries:
             tree, line = tree.entries[step]
         elif (
             isinstance(tree, DocumentTreeList)
@@ -234,7 +247,7 @@ def steps_along_path(
         yield step, tree, line
 
 
-def part_at(tree: Tree, path: Sequence[str | int]) -> Tree:
+def deepest_part_on_path(tree: Tree, path: Sequence[str | int]) -> Tree:
     """Return the deepest part along the path that exists."""
     return [tree, *(part for _, part, _ in steps_along_path(tree, path))][-1]
 
@@ -246,7 +259,7 @@ def field_line_number(tree: Tree, path: Sequence[str | int]) -> int:
 
 def describe_part(tree: Tree) -> str:
     """Return the part as messages show it."""
-    if isinstance(tree, Mapping):
+    if isinstance(tree, DocumentTreeMapping):
         return "a mapping"
     if isinstance(tree, DocumentTreeList):
         return f"a list of {len(tree.items)}"

@@ -11,22 +11,23 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from placer_models.files.documents import DocumentInFile, load_documents, shown_file_name
-from placer_models.files.errors import InputError, in_quotes, spelling_suggestion
-from placer_models.files.faults import DocumentLocation, Faults
+from placer_models.files.errors import InputError
+from placer_models.files.faults import DocumentLocation, FileFaults
 from placer_models.files.part import Part
 from placer_models.files.tree import (
     DocumentTreeList,
-    Mapping,
+    DocumentTreeMapping,
+    DocumentTreeScalar,
     Path,
-    ScalarValue,
     Tree,
+    deepest_part_on_path,
     describe_part,
+    document_tree_to_plain_values,
     field_line_number,
     is_blank_scalar,
-    part_at,
     steps_along_path,
-    tree_to_json,
 )
+from placer_models.message_text import in_quotes, spelling_suggestion
 
 Model = TypeVar("Model", bound=Part)
 
@@ -57,12 +58,12 @@ def read_by_schema(
     A plain scalar is text where the schema wants text: ``reservedCpus: 0``. A field without
     a value is a fault unless ``nulls`` is set, because a forgotten value is no default.
     """
-    tree = part_at(place.document.tree, place.path)
+    tree = deepest_part_on_path(place.document.tree, place.path)
     model, groups = _validated(schema, tree, nulls=nulls)
     if not groups:
         return model
     first = min(groups, key=lambda path: _rank(tree, groups, path))
-    message = _message(schema, part_at(tree, first), first, groups[first])
+    message = _message(schema, deepest_part_on_path(tree, first), first, groups[first])
     place.at(*first).fault(message, more=len(groups) - 1)
     return None
 
@@ -73,13 +74,13 @@ def note_schema_faults(schema: type[Part], place: DocumentLocation) -> tuple[Pat
     A field that is missing beside one that is not known here, which may be its misspelling, is
     not noted.
     """
-    tree = part_at(place.document.tree, place.path)
+    tree = deepest_part_on_path(place.document.tree, place.path)
     _, groups = _validated(schema, tree, nulls=False)
     for path, errors in groups.items():
         beside = (other for other in groups if other[:-1] == path[:-1])
         strange = any(e["type"] == "extra_forbidden" for other in beside for e in groups[other])
         if not (strange and any(error["type"] == "missing" for error in errors)):
-            place.at(*path).fault(_message(schema, part_at(tree, path), path, errors))
+            place.at(*path).fault(_message(schema, deepest_part_on_path(tree, path), path, errors))
     return tuple(groups)
 
 
@@ -92,15 +93,17 @@ def _validated(
         errors: list[ErrorDetails] = []
         model = None
         try:
-            model = schema.model_validate_json(json.dumps(tree_to_json(tree, as_text)))
+            model = schema.model_validate_json(
+                json.dumps(document_tree_to_plain_values(tree, as_text))
+            )
         except ValidationError as error:
             errors = error.errors(include_url=False, include_input=False)
         wanted = frozenset(
             path
             for path, node, kind in ((*_part(tree, e["loc"]), e["type"]) for e in errors)
             if kind == "string_type"
-            and isinstance(node, ScalarValue)
-            and tree_to_json(node) is not None
+            and isinstance(node, DocumentTreeScalar)
+            and document_tree_to_plain_values(node) is not None
         )
         if wanted <= as_text:
             break
@@ -111,7 +114,7 @@ def _validated(
     return model, groups
 
 
-def read_as(schema: type[Model], place: DocumentLocation, *, nulls: bool = False) -> Model:
+def read_part_as(schema: type[Model], place: DocumentLocation, *, nulls: bool = False) -> Model:
     """Return the part at the place as the schema's model, as `read_by_schema` does.
 
     Raises:
@@ -137,8 +140,8 @@ def read_only_document(path: FilePath, schema: type[Model]) -> tuple[Model, Docu
 
     """
     document = only_document(path, schema.kind_of_documents())
-    place = DocumentLocation(document, Faults([document]))
-    return read_as(schema, place), place
+    place = DocumentLocation(document, FileFaults([document]))
+    return read_part_as(schema, place), place
 
 
 def only_document(path: FilePath, kind: str) -> DocumentInFile:
@@ -156,7 +159,7 @@ def only_document(path: FilePath, kind: str) -> DocumentInFile:
     if len(documents) != 1:
         message = f"got {len(documents)} documents; expected one of 'kind: {kind}'"
         raise InputError(shown_file_name(path), None, "", message)
-    place = DocumentLocation(documents[0], Faults(documents))
+    place = DocumentLocation(documents[0], FileFaults(documents))
     # Another kind is told of first, before its fields are called strange.
     said = place.at("kind")
     if said.exists and said.value != in_quotes(kind):
@@ -184,15 +187,15 @@ def _rank(tree: Tree, groups: dict[Path, list[ErrorDetails]], path: Path) -> tup
 
 def _empty_fields(tree: Tree, path: Path = ()) -> Iterator[Path]:
     """Yield the fields of mappings that have no value."""
-    if isinstance(tree, Mapping):
+    if isinstance(tree, DocumentTreeMapping):
         for key, (node, _) in tree.entries.items():
             if is_blank_scalar(node):
                 yield (*path, key)
-            elif not isinstance(node, ScalarValue):
+            elif not isinstance(node, DocumentTreeScalar):
                 yield from _empty_fields(node, (*path, key))
     elif isinstance(tree, DocumentTreeList):
         for i, node in enumerate(tree.items):
-            if not isinstance(node, ScalarValue):
+            if not isinstance(node, DocumentTreeScalar):
                 yield from _empty_fields(node, (*path, i))
 
 
@@ -227,7 +230,9 @@ def _message(schema: type[Part], node: Tree, path: Path, group: list[ErrorDetail
     wanted = dict.fromkeys(words for error in group if (words := _wanted(schema, error)))
     telling = [error for error in group if not _wanted(schema, error)]
     if not telling:
-        plain_text = isinstance(node, ScalarValue) and node.quoted and _BARE.fullmatch(node.text)
+        plain_text = (
+            isinstance(node, DocumentTreeScalar) and node.quoted and _BARE.fullmatch(node.text)
+        )
         quotes = ": leave the quotes out" if plain_text else ""
         return f"got {describe_part(node)}; expected {' or '.join(wanted)}{quotes}"
     error, context = telling[0], telling[0].get("ctx", {})
@@ -240,7 +245,7 @@ def _message(schema: type[Part], node: Tree, path: Path, group: list[ErrorDetail
             return str(context["error"])
         case "literal_error" | "enum":
             allowed = re.findall("'([^']*)'", context["expected"])
-            text = node.text if isinstance(node, ScalarValue) else ""
+            text = node.text if isinstance(node, DocumentTreeScalar) else ""
             said = f"got {describe_part(node)}; expected {context['expected']}"
             return _unsupported(schema, text) or said + spelling_suggestion(text, allowed)
         case "greater_than_equal":

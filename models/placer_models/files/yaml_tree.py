@@ -11,8 +11,8 @@ from placer_models.files.reading import Tell
 from placer_models.files.tree import (
     DocumentTreeBuilder,
     DocumentTreeList,
-    Mapping,
-    ScalarValue,
+    DocumentTreeMapping,
+    DocumentTreeScalar,
     Tree,
 )
 
@@ -67,7 +67,7 @@ def _add(builder: DocumentTreeBuilder, anchors: YamlAnchors[Tree], event: yaml.E
             raise builder.fault(line, MERGES)
         builder.scalar(event.value, quoted=bool(event.style), line=line)
         if event.anchor:
-            anchors.name(event.anchor, ScalarValue(event.value, bool(event.style), line))
+            anchors.name(event.anchor, DocumentTreeScalar(event.value, bool(event.style), line))
         return
     if isinstance(event, yaml.AliasEvent):
         try:
@@ -80,7 +80,7 @@ def _add(builder: DocumentTreeBuilder, anchors: YamlAnchors[Tree], event: yaml.E
         raise builder.fault(line, f"the tag {event.tag!r} is not read; delete it")
     if isinstance(event, yaml.CollectionStartEvent):
         is_mapping = isinstance(event, yaml.MappingStartEvent)
-        new = Mapping({}, line) if is_mapping else DocumentTreeList([], line)
+        new = DocumentTreeMapping({}, line) if is_mapping else DocumentTreeList([], line)
         builder.start(new)
         if event.anchor:
             anchors.name(event.anchor, new)
@@ -90,7 +90,7 @@ def _add(builder: DocumentTreeBuilder, anchors: YamlAnchors[Tree], event: yaml.E
 
 def _parts_of(tree: Tree) -> Iterable[Tree]:
     match tree:
-        case Mapping():
+        case DocumentTreeMapping():
             return [entry.node for entry in tree.entries.values()]
         case DocumentTreeList():
             return tree.items

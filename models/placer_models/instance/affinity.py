@@ -5,29 +5,29 @@ from placer_models.files.faults import DocumentLocation
 from placer_models.files.part import Json
 from placer_models.instance.schema import PodSpecPart
 from placer_models.instance.wish_schema import (
-    AffinityTermPart,
-    ExpressionPart,
+    LabelExpressionPart,
     NodeAffinityPart,
-    NodeInclusion,
+    NodeInclusionPolicy,
     NodeTermPart,
-    PodExpressionPart,
+    PodAffinityTermPart,
+    PodLabelExpressionPart,
     PodSelectorPart,
-    PreferredAffinityTermPart,
     PreferredNodeTermPart,
-    SpreadPart,
+    PreferredPodAffinityTermPart,
+    TopologySpreadPart,
     WhenUnsatisfiable,
 )
 from placer_models.network import NODE_LEVEL
-from placer_models.node_affinity import NodeAffinity, NodeTerm, PreferredTerm
+from placer_models.node_affinity import NodeAffinity, NodeTerm, PreferredNodeTerm
 from placer_models.pod import PodSpec
-from placer_models.policy import Strength
+from placer_models.policy import RequiredOrPreferred
 from placer_models.selectors import LabelExpression
 from placer_models.topology_spread import SpreadConstraint
 
-STRENGTHS = (Strength.REQUIRED, Strength.PREFERRED)
+STRENGTHS = (RequiredOrPreferred.REQUIRED, RequiredOrPreferred.PREFERRED)
 
 
-def affinity_terms(part: PodSpecPart) -> tuple[AffinityTerm, ...]:
+def read_affinity_terms(part: PodSpecPart) -> tuple[AffinityTerm, ...]:
     """Return what a pod asks of others, in the order in which files are written."""
     return tuple(
         AffinityTerm(
@@ -38,7 +38,7 @@ def affinity_terms(part: PodSpecPart) -> tuple[AffinityTerm, ...]:
             "" if term.topology_key in OF_ONE_NODE else term.topology_key,
             term.expressions,
             tuple(sorted({*(term.namespaces or ())})),
-            term.weight if strength is Strength.PREFERRED else 1,
+            term.weight if strength is RequiredOrPreferred.PREFERRED else 1,
         )
         for written, apart in ((part.affinity, False), (part.anti_affinity, True))
         if written is not None
@@ -60,27 +60,27 @@ def file_location_of_term_level(
     return places[index].at("level")
 
 
-def selector_to_dict(
+def label_selector_to_dict(
     labels: tuple[tuple[str, str], ...], expressions: tuple[LabelExpression, ...]
 ) -> dict[str, object]:
     """Return the fields that say which labels pods have."""
     written = [
-        PodExpressionPart.written(key=e.key, operator=e.operator, values=e.values or None)
+        PodLabelExpressionPart.written(key=e.key, operator=e.operator, values=e.values or None)
         for e in expressions
     ]
     said = dict(labels) if labels or not expressions else None
     return {"match_labels": said, "match_expressions": written}
 
 
-def affinity_to_dict(spec: PodSpec) -> Json:
+def pod_affinity_to_dict(spec: PodSpec) -> Json:
     """Return the fields that say what the pod asks of others."""
     said: dict[str, dict[str, list[Json]]] = {"affinity": {}, "anti_affinity": {}}
     for term in sorted(spec.affinity, key=lambda term: STRENGTHS.index(term.strength)):
         terms = said["anti_affinity" if term.apart else "affinity"]
         weighs = {} if term.required else {"weight": term.weight}
-        part = AffinityTermPart if term.required else PreferredAffinityTermPart
+        part = PodAffinityTermPart if term.required else PreferredPodAffinityTermPart
         written = part.written(
-            **selector_to_dict(term.labels, term.expressions),
+            **label_selector_to_dict(term.labels, term.expressions),
             level=term.level,
             topology_key=term.topology,
             namespaces=term.namespaces or None,
@@ -96,7 +96,7 @@ def read_node_affinity(part: NodeAffinityPart | None) -> NodeAffinity | None:
         return None
     return NodeAffinity(
         tuple(written.term for written in part.required),
-        tuple(PreferredTerm(written.term, written.weight) for written in part.preferred),
+        tuple(PreferredNodeTerm(written.term, written.weight) for written in part.preferred),
     )
 
 
@@ -120,23 +120,25 @@ def _fields(term: NodeTerm) -> dict[str, object]:
 
 
 def _expression(one: LabelExpression) -> Json:
-    return ExpressionPart.written(key=one.key, operator=one.operator, values=one.values or None)
+    return LabelExpressionPart.written(
+        key=one.key, operator=one.operator, values=one.values or None
+    )
 
 
-def read_spread_constraints(parts: tuple[SpreadPart, ...]) -> tuple[SpreadConstraint, ...]:
+def read_spread_constraints(parts: tuple[TopologySpreadPart, ...]) -> tuple[SpreadConstraint, ...]:
     """Return the spread constraints, in the order of the file."""
     return tuple(
         SpreadConstraint(
             NODE_LEVEL if part.topology_key in OF_ONE_NODE else part.topology_key,
             part.max_skew,
-            Strength.REQUIRED
+            RequiredOrPreferred.REQUIRED
             if part.when_unsatisfiable is WhenUnsatisfiable.DO_NOT_SCHEDULE
-            else Strength.PREFERRED,
+            else RequiredOrPreferred.PREFERRED,
             part.label_selector.labels,
             part.label_selector.expressions,
             part.min_domains,
-            part.node_affinity_policy is NodeInclusion.HONOR,
-            part.node_taints_policy is NodeInclusion.HONOR,
+            part.node_affinity_policy is NodeInclusionPolicy.HONOR,
+            part.node_taints_policy is NodeInclusionPolicy.HONOR,
         )
         for part in parts
     )
@@ -145,14 +147,14 @@ def read_spread_constraints(parts: tuple[SpreadPart, ...]) -> tuple[SpreadConstr
 def spread_to_list(spread: tuple[SpreadConstraint, ...]) -> list[Json]:
     """Return the constraints as files write them."""
     return [
-        SpreadPart.written(
+        TopologySpreadPart.written(
             topology_key=constraint.topology,
             max_skew=constraint.max_skew,
             when_unsatisfiable=WhenUnsatisfiable.DO_NOT_SCHEDULE
             if constraint.required
             else WhenUnsatisfiable.SCHEDULE_ANYWAY,
             label_selector=PodSelectorPart.written(
-                **selector_to_dict(constraint.labels, constraint.expressions)
+                **label_selector_to_dict(constraint.labels, constraint.expressions)
             ),
             min_domains=constraint.min_domains,
             node_affinity_policy=_inclusion(honors=constraint.by_selector),
@@ -162,5 +164,5 @@ def spread_to_list(spread: tuple[SpreadConstraint, ...]) -> list[Json]:
     ]
 
 
-def _inclusion(*, honors: bool) -> NodeInclusion:
-    return NodeInclusion.HONOR if honors else NodeInclusion.IGNORE
+def _inclusion(*, honors: bool) -> NodeInclusionPolicy:
+    return NodeInclusionPolicy.HONOR if honors else NodeInclusionPolicy.IGNORE

@@ -7,23 +7,24 @@ from typing import TypeVar
 from placer_models.cluster import Instance, Machine
 from placer_models.defaults import NO_DEFAULTS, Defaults
 from placer_models.files.documents import API_VERSION, DocumentInFile
-from placer_models.files.errors import InputError, in_quotes, spelling_suggestion
-from placer_models.files.faults import DocumentLocation, Faults
-from placer_models.files.tree import ScalarValue
-from placer_models.files.validate import read_as, read_by_schema
+from placer_models.files.errors import InputError
+from placer_models.files.faults import DocumentLocation, FileFaults
+from placer_models.files.tree import DocumentTreeScalar
+from placer_models.files.validate import read_by_schema, read_part_as
 from placer_models.instance.defaults import read_defaults
 from placer_models.instance.demand import read_demand
-from placer_models.instance.gangs import GangReader, RunningGangReader
-from placer_models.instance.machine_parts import MachineFileError
-from placer_models.instance.machine_schema import MachineFile, to_machine
-from placer_models.instance.network import NetworkLevelReader
-from placer_models.instance.nodes import MachineFinder, NodeReader
+from placer_models.instance.gangs import InstanceGangReader, InstanceRunningGangReader
+from placer_models.instance.machine_parts import InconsistentMachineError
+from placer_models.instance.machine_schema import MachineFile, machine_of_file
+from placer_models.instance.network import InstanceNetworkLevelReader
+from placer_models.instance.nodes import InstanceNodeReader, MachineFinder
 from placer_models.instance.pods import InstancePodReader
-from placer_models.instance.requests import RequestsAndLimitsReader
-from placer_models.instance.running import RunningReader
-from placer_models.instance.schema import GangPart, InstanceFile, NodePart, PodPart
+from placer_models.instance.requests import InstanceRequestsReader
+from placer_models.instance.running import InstanceRunningPodReader
+from placer_models.instance.schema import GangPart, InstanceFile, InstanceNodePart, WaitingPodPart
 from placer_models.left_out import without_illegal_pods
 from placer_models.legal_shares import first_quantity_of_other_unit, quantity_units_by_device_type
+from placer_models.message_text import in_quotes, spelling_suggestion
 from placer_models.node_strategy import NodeStrategy
 from placer_models.pod import Gang
 from placer_models.topology import ARM
@@ -61,13 +62,13 @@ def document_kind(document: DocumentInFile) -> str:
         InputError: It does not say its kind, or is of a kind that is not read here.
 
     """
-    place = DocumentLocation(document, Faults([document]))
+    place = DocumentLocation(document, FileFaults([document]))
     for field, allowed in (("apiVersion", (API_VERSION,)), ("kind", _KINDS)):
         entry = document.tree.entries.get(field)
         if entry is None:
             message = f"is missing; begin with 'apiVersion: {API_VERSION}' and 'kind: {INSTANCE}'"
             raise InputError(document.file, place.line, field, message)
-        text = entry.node.text if isinstance(entry.node, ScalarValue) else ""
+        text = entry.node.text if isinstance(entry.node, DocumentTreeScalar) else ""
         if text not in allowed:
             at = place.at(field)
             other = f", which '{READ_BY[text]}' reads" if text in READ_BY else ""
@@ -78,7 +79,7 @@ def document_kind(document: DocumentInFile) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class ExtraInstanceParts:
+class InstancePartsOfOtherDocuments:
     """What stands in a document of another kind, and belongs to the instance as well.
 
     Attributes:
@@ -88,27 +89,27 @@ class ExtraInstanceParts:
 
     """
 
-    nodes: tuple[tuple[NodePart, DocumentLocation], ...]
+    nodes: tuple[tuple[InstanceNodePart, DocumentLocation], ...]
     demand: tuple["WaitingPodAndGangParts", ...]
-    faults: Faults
+    faults: FileFaults
 
 
 @dataclass(frozen=True, slots=True)
 class WaitingPodAndGangParts:
     """What waits, as a part of a document says it, and where its lists stand."""
 
-    pods: Sequence[PodPart]
+    pods: Sequence[WaitingPodPart]
     gangs: Sequence[tuple[GangPart, DocumentLocation]]
     place: DocumentLocation
     pods_field: str = "pods"
 
 
-def build_instance(
+def build_instance_from_placer_files(
     documents: Sequence[DocumentInFile],
     find_machine: MachineFinder,
     *,
     skip_illegal: bool = False,
-    beside: ExtraInstanceParts | None = None,
+    beside: InstancePartsOfOtherDocuments | None = None,
 ) -> Instance:
     """Return the instance that the documents make together.
 
@@ -126,7 +127,7 @@ def build_instance(
         InputError: Something is wrong; it tells the first fault in the order of the files.
 
     """
-    faults = Faults(documents) if beside is None else beside.faults
+    faults = FileFaults(documents) if beside is None else beside.faults
     files: list[tuple[InstanceFile, DocumentLocation]] = []
     parts: list[tuple[MachineFile, DocumentLocation]] = []
     for document in documents:
@@ -148,7 +149,7 @@ def build_instance(
     if not files and beside is None:
         message = f"holds no document of 'kind: {INSTANCE}'"
         raise InputError(documents[0].file, None, "", message)
-    reader = MachineFileReader()
+    reader = InstanceMachineReader()
     for part, place in parts:
         reader.add(part, place)
     faults.raise_first()
@@ -174,7 +175,7 @@ def defaults_beside_objects(documents: Sequence[DocumentInFile], objects: str) -
         f"beside the objects of Kubernetes in {objects} a document of ours is an {INSTANCE} that "
         "gives 'defaults' alone; pods and nodes are among the objects"
     )
-    faults = Faults(documents)
+    faults = FileFaults(documents)
     files: list[tuple[InstanceFile, DocumentLocation]] = []
     for document in documents:
         place = DocumentLocation(document, faults)
@@ -200,13 +201,13 @@ def machine_from_document(document: DocumentInFile) -> Machine:
         InputError: Something is wrong with it.
 
     """
-    place, reader = DocumentLocation(document, Faults([document])), MachineFileReader()
-    reader.add(read_as(MachineFile, place), place)
+    place, reader = DocumentLocation(document, FileFaults([document])), InstanceMachineReader()
+    reader.add(read_part_as(MachineFile, place), place)
     place.faults.raise_first()
     return next(iter(reader.machines.values()))
 
 
-class MachineFileReader:
+class InstanceMachineReader:
     """Reads the machines that the files define.
 
     Attributes:
@@ -231,8 +232,8 @@ class MachineFileReader:
             place.fault(message)
             return
         try:
-            machine = to_machine(part)
-        except MachineFileError as error:
+            machine = machine_of_file(part)
+        except InconsistentMachineError as error:
             place.at(*error.field).fault(error.message)
         except ValueError as error:
             place.fault(str(error))
@@ -247,8 +248,8 @@ def _build(
     files: Sequence[tuple[InstanceFile, DocumentLocation]],
     machines: dict[str, Machine],
     find_machine: MachineFinder,
-    beside: ExtraInstanceParts | None,
-    faults: Faults,
+    beside: InstancePartsOfOtherDocuments | None,
+    faults: FileFaults,
     *,
     skip_illegal: bool,
 ) -> Instance:
@@ -256,12 +257,12 @@ def _build(
         (part, place.at("nodes", i)) for file, place in files for i, part in enumerate(file.nodes)
     ]
     node_parts += beside.nodes if beside else ()
-    levels = NetworkLevelReader()
+    levels = InstanceNetworkLevelReader()
     for file, place in files:
         for i, level in enumerate(file.network_topology):
             levels.add(level, place.at("networkTopology", i))
     defaults = read_defaults(_once("defaults", [(f.defaults, place) for f, place in files]))
-    node_reader = NodeReader(machines, find_machine, levels, defaults or NO_DEFAULTS)
+    node_reader = InstanceNodeReader(machines, find_machine, levels, defaults or NO_DEFAULTS)
     nodes = tuple(node for part, place in node_parts for node in node_reader.nodes(part, place))
     if not node_parts and files:
         written = [place.at("nodes") for _, place in files if place.at("nodes").exists]
@@ -289,7 +290,7 @@ def _build(
             "others; name one of them otherwise"
         )
     pods = InstancePodReader(
-        RequestsAndLimitsReader(shared_units, extended),
+        InstanceRequestsReader(shared_units, extended),
         on_arm_alone=all(n.machine.topology.architecture == ARM for n in nodes),
         device_choice=_once(
             "deviceChoice",
@@ -297,7 +298,7 @@ def _build(
         ),
         skip_illegal=skip_illegal,
     )
-    waiting = GangReader(pods, levels.known)
+    waiting = InstanceGangReader(pods, levels.known)
     gangs: list[Gang] = []
     asked = [
         WaitingPodAndGangParts(
@@ -316,11 +317,11 @@ def _build(
         for file, place in files
         for i, part in enumerate(file.gang_groups)
     )
-    together = RunningGangReader(waiting.names, levels.known)
+    together = InstanceRunningGangReader(waiting.names, levels.known)
     for file, place in files:
         for i, running_gang in enumerate(file.running_gangs):
             together.add(running_gang, place.at("runningGangs", i))
-    running = RunningReader(nodes, pods)
+    running = InstanceRunningPodReader(nodes, pods)
     for file, place in files:
         for i, part in enumerate(file.running):
             running.read(part, place.at("running", i))

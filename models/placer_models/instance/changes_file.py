@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Literal
 
-from placer_models.files.part import DocumentMetadataPart, Part
+from placer_models.files.part import Part, PlacerFileMetadataPart
 from placer_models.files.validate import read_only_document
-from placer_models.whatif.change import ChangeError, InstanceChange
+from placer_models.whatif.change import InstanceChange, WhatIfChangeError
 from placer_models.whatif.language import KINDS, FindMachine, parse_change
 
 
@@ -14,11 +14,11 @@ class ChangesFile(Part):
 
     api_version: Literal["placer/v1"]
     kind: Literal["Changes"]
-    metadata: DocumentMetadataPart = DocumentMetadataPart()
+    metadata: PlacerFileMetadataPart = PlacerFileMetadataPart()
     changes: tuple[str, ...]
 
 
-def read_changes(path: Path, find_machine: FindMachine) -> list[InstanceChange]:
+def load_changes(path: Path, find_machine: FindMachine) -> list[InstanceChange]:
     """Return the changes of a file; ``-`` is standard input.
 
     Raises:
@@ -30,7 +30,7 @@ def read_changes(path: Path, find_machine: FindMachine) -> list[InstanceChange]:
     for i, text in enumerate(part.changes):
         try:
             changes.append(parse_change(text, find_machine))
-        except ChangeError as error:
+        except WhatIfChangeError as error:
             place.at("changes", i).fault(str(error))
     if not part.changes:
         place.at("changes").fault(f"got none; expected texts such as '{next(iter(KINDS))}=NODE'")

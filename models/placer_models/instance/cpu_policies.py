@@ -5,29 +5,29 @@ from dataclasses import replace
 
 from placer_models.files.faults import DocumentLocation
 from placer_models.files.part import Json, none_if_default
-from placer_models.instance.fields import PodBindPolicy, PodExclusive
+from placer_models.instance.fields import PodBindPolicy, PodExclusivePolicy
 from placer_models.instance.schema import PodSpecPart
-from placer_models.instance.wish_schema import BindPart, ExclusivePart
+from placer_models.instance.wish_schema import BindPolicyPart, ExclusivePolicyPart
 from placer_models.pod import Container, PodSpec
-from placer_models.policy import BindPolicy, ExclusivePolicy, QosClass, Strength
+from placer_models.policy import BindPolicy, ExclusivePolicy, QosClass, RequiredOrPreferred
 
 
-def read_bind_policy(part: PodSpecPart) -> tuple[BindPolicy, Strength]:
+def read_bind_policy(part: PodSpecPart) -> tuple[BindPolicy, RequiredOrPreferred]:
     """Return the bind policy of a pod that owns CPUs; Default for others."""
     wish = part.cpu_bind_policy
     word = None if wish is None else wish.required or wish.preferred
     if wish is None or word is None or word is PodBindPolicy.CONSTRAINED_BURST:
-        return BindPolicy.DEFAULT, Strength.PREFERRED
+        return BindPolicy.DEFAULT, RequiredOrPreferred.PREFERRED
     return BindPolicy(word.value), _strength(wish)
 
 
-def read_exclusive_policy(part: PodSpecPart) -> tuple[ExclusivePolicy | None, Strength]:
+def read_exclusive_policy(part: PodSpecPart) -> tuple[ExclusivePolicy | None, RequiredOrPreferred]:
     """Return the exclusive policy of a pod, None where it is the default, and its strength."""
     wish = part.cpu_exclusive_policy
     if wish is None:
-        return None, Strength.PREFERRED
+        return None, RequiredOrPreferred.PREFERRED
     word = wish.required or wish.preferred
-    named = None if word in (None, PodExclusive.DEFAULT) else ExclusivePolicy(str(word))
+    named = None if word in (None, PodExclusivePolicy.DEFAULT) else ExclusivePolicy(str(word))
     return named, _strength(wish)
 
 
@@ -40,18 +40,22 @@ def pod_cpu_policies_to_dict(spec: PodSpec) -> Json:
         cpu_bind_policy=_wish(spec.bind, spec.bind_strength, BindPolicy.DEFAULT),
         cpu_locality=spec.locality,
         cpu_exclusive_policy=_wish(
-            spec.exclusive or PodExclusive.DEFAULT, spec.exclusive_strength, PodExclusive.DEFAULT
+            spec.exclusive or PodExclusivePolicy.DEFAULT,
+            spec.exclusive_strength,
+            PodExclusivePolicy.DEFAULT,
         ),
     )
 
 
-def _strength(wish: BindPart | ExclusivePart) -> Strength:
-    return Strength.REQUIRED if wish.required else Strength.PREFERRED
+def _strength(wish: BindPolicyPart | ExclusivePolicyPart) -> RequiredOrPreferred:
+    return RequiredOrPreferred.REQUIRED if wish.required else RequiredOrPreferred.PREFERRED
 
 
-def _wish(policy: object, strength: Strength, default: object) -> object:
+def _wish(policy: object, strength: RequiredOrPreferred, default: object) -> object:
     return (
-        {"required": policy} if strength is Strength.REQUIRED else none_if_default(policy, default)
+        {"required": policy}
+        if strength is RequiredOrPreferred.REQUIRED
+        else none_if_default(policy, default)
     )
 
 

@@ -2,7 +2,7 @@
 
 from placer_models.defaults import NO_DEFAULTS, Defaults
 from placer_models.files.part import Json, none_if_default
-from placer_models.instance.fields import PodExclusive
+from placer_models.instance.fields import PodExclusivePolicy
 from placer_models.instance.schema import DefaultsPart
 from placer_models.policy import AlignmentPolicy, BindPolicy, ExclusivePolicy
 
@@ -11,8 +11,8 @@ def read_defaults(part: DefaultsPart | None) -> Defaults | None:
     """Return what a document sets; None if it sets nothing."""
     if part is None:
         return None
-    exclusive = part.cpu_exclusive_policy or PodExclusive.DEFAULT
-    named = exclusive is not PodExclusive.DEFAULT
+    exclusive = part.cpu_exclusive_policy or PodExclusivePolicy.DEFAULT
+    named = exclusive is not PodExclusivePolicy.DEFAULT
     found = Defaults(
         bind=part.cpu_bind_policy or BindPolicy.DEFAULT,
         exclusive=ExclusivePolicy(exclusive.value) if named else ExclusivePolicy.NONE,

@@ -12,7 +12,7 @@ from placer_models.demand import (
     ExpectedShape,
 )
 from placer_models.files.faults import DocumentLocation
-from placer_models.files.part import DocumentMetadataPart, Json, none_if_default
+from placer_models.files.part import Json, PlacerFileMetadataPart, none_if_default
 from placer_models.files.validate import read_only_document
 from placer_models.instance.affinity import node_affinity_to_dict, read_node_affinity
 from placer_models.instance.demand_schema import ExpectedDemandPart, ExpectedPodPart
@@ -119,7 +119,7 @@ class DemandFile(ExpectedDemandPart):
 
     api_version: Literal["placer/v1"]
     kind: Literal["Demand"]
-    metadata: DocumentMetadataPart = DocumentMetadataPart()
+    metadata: PlacerFileMetadataPart = PlacerFileMetadataPart()
 
 
 def load_demand(path: Path) -> ExpectedDemand:

@@ -13,11 +13,11 @@ from placer_models.device_share import (
     share_fits,
     whole_device_amounts,
 )
-from placer_models.files.errors import in_quotes
+from placer_models.message_text import in_quotes
 
 
 @dataclass(slots=True)
-class DeviceHolders:
+class DeviceHolderLedger:
     """The holders of devices: one pod of a whole device, or several with a share each."""
 
     _whole: dict[DeviceKey, str] = field(default_factory=dict)

@@ -4,7 +4,7 @@ import re
 
 from placer_models.capacity import OWN_WORDS, DeviceQuantity, device_quantity_unit_of_text
 from placer_models.device_request import DEVICE_RESOURCES, OTHER_SPELLINGS
-from placer_models.files.errors import in_quotes
+from placer_models.message_text import in_quotes
 
 _QUANTITY_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?")
 
@@ -24,7 +24,7 @@ def check_quantity_name(name: str) -> None:
         raise ValueError(f"{in_quotes(name)} is no name of a quantity; expected such as bandwidth")
 
 
-def device_quantity_to_json(quantity: DeviceQuantity) -> object:
+def device_capacity_to_plain_value(quantity: DeviceQuantity) -> object:
     """Return a quantity as machine files write it: its text, with the unit where that needs it."""
     if device_quantity_unit_of_text(quantity.text) is quantity.unit:
         return quantity.text

@@ -15,7 +15,7 @@ from placer_models.device_share import DeviceShare
 from placer_models.files.faults import DocumentLocation
 from placer_models.files.part import Json
 from placer_models.instance.device_quantities import check_quantity_name
-from placer_models.instance.schema import SharePart
+from placer_models.instance.schema import DeviceSharePart
 from placer_models.legal_shares import (
     FaultPath,
     SharedQuantityUnits,
@@ -49,7 +49,7 @@ def device_requests_for_amounts(
 
 
 def read_shares_field(
-    parts: Sequence[SharePart], shared_units: SharedQuantityUnits, place: DocumentLocation
+    parts: Sequence[DeviceSharePart], shared_units: SharedQuantityUnits, place: DocumentLocation
 ) -> list[DeviceRequest]:
     """Return what the field ``shares`` asks for, in its order.
 
@@ -82,7 +82,7 @@ def share_to_dict(request: DeviceRequest) -> Json:
     share = request.share or DeviceShare()
     return {
         "type": request.type,
-        **SharePart.written(
+        **DeviceSharePart.written(
             count=request.count,
             percent=share.percent,
             memory=None if share.memory_bytes is None else format_bytes(share.memory_bytes),
@@ -102,7 +102,7 @@ def grants_in_request_order(
 
 
 def _share(
-    part: SharePart, shared_units: SharedQuantityUnits, place: DocumentLocation
+    part: DeviceSharePart, shared_units: SharedQuantityUnits, place: DocumentLocation
 ) -> DeviceShare | None:
     memory_bytes = None
     if part.memory is not None:

@@ -2,18 +2,22 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
-from placer_models.device_strategy import DeviceRequestFanOut, Strategies, device_fan_out_fault
-from placer_models.files.errors import in_quotes
+from placer_models.device_strategy import (
+    DeviceCountStrategy,
+    Strategies,
+    device_count_strategy_fault,
+)
 from placer_models.files.faults import DocumentLocation
-from placer_models.instance.requests import device_type_of
-from placer_models.pod import Container, JointAllocation, counts_asked
+from placer_models.instance.requests import device_type_of_written_name
+from placer_models.message_text import in_quotes
+from placer_models.pod import Container, JointDevicesRequest, device_counts_asked_by_containers
 from placer_models.policy import AlignmentScope
 
 
 def read_device_strategies(
-    written: Mapping[str, DeviceRequestFanOut],
+    written: Mapping[str, DeviceCountStrategy],
     containers: Sequence[Container],
-    joint: JointAllocation | None,
+    joint: JointDevicesRequest | None,
     scoped: Collection[str],
     aligned: AlignmentScope | None,
     place: DocumentLocation,
@@ -29,19 +33,19 @@ def read_device_strategies(
         place: Where the strategies are written.
 
     """
-    strategies: dict[str, DeviceRequestFanOut] = {}
+    strategies: dict[str, DeviceCountStrategy] = {}
     for name, strategy in written.items():
-        kind = device_type_of(name)
+        kind = device_type_of_written_name(name)
         if kind in strategies:
             place.at(name).fault(
                 f"the strategy of {in_quotes(kind)} is given twice; keep one", illegal=True
             )
         strategies[kind] = strategy
-    counts, types = counts_asked(containers), joint.types if joint else ()
+    counts, types = device_counts_asked_by_containers(containers), joint.types if joint else ()
     found = {}
     for name in written:
-        kind = device_type_of(name)
-        fault = device_fan_out_fault(kind, strategies, counts, types, scoped)
+        kind = device_type_of_written_name(name)
+        fault = device_count_strategy_fault(kind, strategies, counts, types, scoped)
         if fault is None and aligned is AlignmentScope.CONTAINER:
             fault = (
                 "devices by a strategy are not parted among containers; leave numaScope out, "

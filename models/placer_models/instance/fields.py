@@ -9,8 +9,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from placer_models.cpuset import MAX_CPU_ID, parse_cpu_list
 from placer_models.device_request import MAX_DEVICES
-from placer_models.files.errors import in_quotes
 from placer_models.files.part import check_name
+from placer_models.message_text import in_quotes
 from placer_models.policy import (
     AlignmentPolicy,
     BindPolicy,
@@ -150,7 +150,7 @@ Switch = Annotated[
 """An option of the kubelet: ``true``, also in quotes, as its configuration writes it."""
 
 
-class PodExclusive(StrEnum):
+class PodExclusivePolicy(StrEnum):
     """The exclusive policies of a pod that owns CPUs; ``Default``: as the scheduler is set."""
 
     DEFAULT = "Default"

@@ -7,10 +7,10 @@ from itertools import groupby
 from placer_models.cluster import Node
 from placer_models.cpuset import format_cpu_list
 from placer_models.device import FunctionSelector, VirtualFunction
-from placer_models.files.errors import in_quotes
 from placer_models.files.faults import DocumentLocation
 from placer_models.files.part import Json
-from placer_models.instance.machine_parts import VirtualFunctionsPart
+from placer_models.instance.machine_parts import MachineVirtualFunctionsPart
+from placer_models.message_text import in_quotes
 from placer_models.placement import DeviceGrant
 from placer_models.pod import PodSpec
 
@@ -19,7 +19,7 @@ FunctionHolders = dict[tuple[str, str, int, int], str]
 
 
 def numbered_virtual_functions(
-    bus_ids: Sequence[str], groups: Sequence[VirtualFunctionsPart]
+    bus_ids: Sequence[str], groups: Sequence[MachineVirtualFunctionsPart]
 ) -> tuple[VirtualFunction, ...]:
     """Return the virtual functions of a device, numbered from 0 across its groups."""
     labels = [tuple(sorted(g.labels.items())) for g in groups for _ in range(g.count)]

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterator, Mapping
 
 from placer_models.cluster import RunningGang
-from placer_models.files.errors import in_quotes, number_with_noun
 from placer_models.files.faults import DocumentLocation
 from placer_models.files.part import Json
 from placer_models.instance.pods import InstancePodReader, UniqueNameCheck, pod_to_dict
@@ -11,17 +10,18 @@ from placer_models.instance.schema import (
     GangGroupPart,
     GangPart,
     GangTopologyPart,
-    PodPart,
     RunningGangPart,
-    RunningPart,
+    RunningPodPart,
+    WaitingPodPart,
 )
-from placer_models.network import NODE_LEVEL, LevelRule, LevelRuleKind
+from placer_models.message_text import count_with_noun, in_quotes
+from placer_models.network import NODE_LEVEL, GangNetworkLevelRule, GangNetworkLevelRuleKind
 from placer_models.placement import NamespacedName
 from placer_models.pod import Gang, GangGroup
-from placer_models.policy import GatherLevel, Strength
+from placer_models.policy import GatherLevel, RequiredOrPreferred
 
 
-class GangReader:
+class InstanceGangReader:
     """Reads what waits: lone pods, gangs and gang groups.
 
     Attributes:
@@ -37,7 +37,7 @@ class GangReader:
         self._group_names = UniqueNameCheck("gang group")
         self._group_of: dict[NamespacedName, str] = {}
 
-    def lone(self, part: PodPart, place: DocumentLocation) -> tuple[Gang, ...]:
+    def lone(self, part: WaitingPodPart, place: DocumentLocation) -> tuple[Gang, ...]:
         """Return a gang of its own for each pod of the template."""
         gangs = []
         for pod in self._pods.members(part, part.namespace, place):
@@ -57,7 +57,7 @@ class GangReader:
         minimum = len(pods) if part.minimum is None else part.minimum
         if minimum > len(pods):
             place.at("minimum").fault(
-                f"got {minimum}; expected at most its {number_with_noun(len(pods), 'member')}"
+                f"got {minimum}; expected at most its {count_with_noun(len(pods), 'member')}"
             )
         gang = Gang(
             part.name,
@@ -66,8 +66,8 @@ class GangReader:
             minimum,
             part.priority,
             part.weight,
-            gather_of(part),
-            levels=level_rules(part, self._levels, place),
+            node_gather_level_if_required(part),
+            levels=read_gang_level_rules(part, self._levels, place),
         )
         if self.names.take(gang.key, place):
             self._gangs[gang.key] = gang
@@ -97,7 +97,7 @@ class GangReader:
         return GangGroup(part.name, part.namespace, tuple(keys))
 
 
-class RunningGangReader:
+class InstanceRunningGangReader:
     """Reads gangs that run; knows the levels of the network, and the names of other gangs."""
 
     def __init__(self, names: UniqueNameCheck, levels: Collection[str]) -> None:
@@ -108,12 +108,12 @@ class RunningGangReader:
 
     def add(self, part: RunningGangPart, place: DocumentLocation) -> None:
         """Read one gang; the running pods say which of them are in it."""
-        levels = level_rules(part, self._levels, place)
-        gang = RunningGang(part.name, part.namespace, gather_of(part), levels)
+        levels = read_gang_level_rules(part, self._levels, place)
+        gang = RunningGang(part.name, part.namespace, node_gather_level_if_required(part), levels)
         if self._names.take(gang.key, place):
             self._gangs[gang.key] = gang, place
 
-    def member(self, part: RunningPart, place: DocumentLocation) -> None:
+    def member(self, part: RunningPodPart, place: DocumentLocation) -> None:
         """Note that a running pod is in the gang that it names, which is of its namespace."""
         if part.gang is None:
             return
@@ -135,16 +135,16 @@ class RunningGangReader:
         return tuple(gang for gang, _ in self._gangs.values())
 
 
-def gather_of(part: GangTopologyPart) -> GatherLevel | None:
+def node_gather_level_if_required(part: GangTopologyPart) -> GatherLevel | None:
     """Return `GatherLevel.NODE` if the gang must be on one node, else None."""
     return GatherLevel.NODE if part.gather and NODE_LEVEL in part.gather.required else None
 
 
-def level_rules(
+def read_gang_level_rules(
     part: GangTopologyPart, known: Collection[str], place: DocumentLocation
-) -> tuple[LevelRule, ...]:
-    """Return what a gang asks of levels, except that it must be on one node (`gather_of`)."""
-    seen: dict[tuple[LevelRuleKind, str], Strength] = {}
+) -> tuple[GangNetworkLevelRule, ...]:
+    """Return what a gang asks of levels; that it must be on one node is not among it."""
+    seen: dict[tuple[GangNetworkLevelRuleKind, str], RequiredOrPreferred] = {}
     rules = []
     for rule, at in _written(part, place):
         if rule.level not in known:
@@ -152,11 +152,14 @@ def level_rules(
             if len(known) == 1:
                 message += "; give levels by 'networkTopology', or by 'domains' at the nodes"
             at.fault(message, name=rule.level, known=known)
-        elif (rule.grouping, rule.level) in seen and rule.grouping is LevelRuleKind.GATHER:
+        elif (
+            rule.grouping,
+            rule.level,
+        ) in seen and rule.grouping is GangNetworkLevelRuleKind.GATHER:
             at.fault(f"{in_quotes(rule.level)} is asked for twice; keep one of them")
         elif (
             rule.level != NODE_LEVEL
-            or rule.grouping is not LevelRuleKind.GATHER
+            or rule.grouping is not GangNetworkLevelRuleKind.GATHER
             or not rule.required
         ):
             rules.append(rule)
@@ -166,24 +169,32 @@ def level_rules(
 
 def _written(
     part: GangTopologyPart, place: DocumentLocation
-) -> Iterator[tuple[LevelRule, DocumentLocation]]:
+) -> Iterator[tuple[GangNetworkLevelRule, DocumentLocation]]:
     """Yield the rules in the order in which files are written."""
-    for strength in (Strength.REQUIRED, Strength.PREFERRED):
+    for strength in (RequiredOrPreferred.REQUIRED, RequiredOrPreferred.PREFERRED):
         levels = getattr(part.gather, strength.value) if part.gather else ()
         for level in levels:
-            yield LevelRule(level, LevelRuleKind.GATHER, strength), place.at("gather")
-    for strength in (Strength.REQUIRED, Strength.PREFERRED):
+            yield (
+                GangNetworkLevelRule(level, GangNetworkLevelRuleKind.GATHER, strength),
+                place.at("gather"),
+            )
+    for strength in (RequiredOrPreferred.REQUIRED, RequiredOrPreferred.PREFERRED):
         counts: Mapping[str, int] = getattr(part.spread, strength.value) if part.spread else {}
         for level, count in counts.items():
             at = place.at("spread", strength.value, level)
-            yield LevelRule(level, LevelRuleKind.SPREAD, strength, count), at
+            yield GangNetworkLevelRule(level, GangNetworkLevelRuleKind.SPREAD, strength, count), at
     for level, count in part.multiples.items():
-        yield LevelRule(level, LevelRuleKind.MULTIPLES, count=count), place.at("multiples", level)
+        yield (
+            GangNetworkLevelRule(level, GangNetworkLevelRuleKind.MULTIPLES, count=count),
+            place.at("multiples", level),
+        )
 
 
 def lone_pod_to_dict(gang: Gang) -> Json:
     """Return a pod that waits by itself."""
-    rank = PodPart.written(namespace=gang.namespace, priority=gang.priority, weight=gang.weight)
+    rank = WaitingPodPart.written(
+        namespace=gang.namespace, priority=gang.priority, weight=gang.weight
+    )
     return {**pod_to_dict(gang.pods[0]), **rank}
 
 
@@ -218,11 +229,11 @@ def _levels(gang: Gang | RunningGang) -> Json:
     multiples: dict[str, int] = {}
     for rule in gang.levels:
         match rule.grouping:
-            case LevelRuleKind.GATHER:
+            case GangNetworkLevelRuleKind.GATHER:
                 gather.setdefault(rule.strength.value, []).append(rule.level)
-            case LevelRuleKind.SPREAD:
+            case GangNetworkLevelRuleKind.SPREAD:
                 spread.setdefault(rule.strength.value, {})[rule.level] = rule.count
-            case LevelRuleKind.MULTIPLES:
+            case GangNetworkLevelRuleKind.MULTIPLES:
                 multiples[rule.level] = rule.count
     on_one_node = gather == {"required": [NODE_LEVEL]}
     return {

@@ -15,9 +15,9 @@ from placer_models.cluster import Instance
 from placer_models.device import GPU
 from placer_models.device_request import GPU_CORE, GPU_MEMORY, GPU_MEMORY_RATIO, PERCENT_TYPES
 from placer_models.device_share import DeviceShare, with_memory_in_both_units
-from placer_models.files.errors import in_quotes
 from placer_models.files.faults import DocumentLocation
 from placer_models.instance.device_quantities import check_quantity_name
+from placer_models.message_text import in_quotes
 from placer_models.placement import DeviceGrant, Placement
 
 DeviceMemory = Mapping[tuple[str, str, int], int]

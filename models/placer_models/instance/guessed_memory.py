@@ -29,13 +29,16 @@ from placer_models.alignment import (
 from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet
 from placer_models.instance.guessed_room import (
-    NumaNodesForPods,
+    AmountLedgerByNumaNode,
     Resource,
     Where,
     fit_all_pods_on_numa_nodes,
     split_over_numa_nodes,
 )
-from placer_models.instance.running_defaults import pool_cpus, split_amount_over_numa_nodes
+from placer_models.instance.running_defaults import (
+    running_pool_cpus_of_node,
+    split_amount_over_numa_nodes,
+)
 from placer_models.placement import NamespacedName
 from placer_models.pod import PodSpec
 from placer_models.policy import BINDING, AlignmentPolicy, AlignmentScope, QosClass
@@ -91,7 +94,7 @@ Holdings = dict[Resource, dict[int, int]]
 """MEMORY, or a page size in bytes -> NUMA node -> bytes or pages."""
 
 
-def guessed_holdings(
+def guessed_memory_of_running_pods(
     node: Node,
     owned: Mapping[QosClass, CpuSet],
     runners: Sequence[PodWithUnlocatedMemory],
@@ -129,7 +132,7 @@ def numa_node_with_pool_room(
     Otherwise it is the first whose pool could hold it alone.
     """
     guess = _Guess(node, owned, runners, {})
-    beside, alone = guess.fresh_room(), NumaNodesForPods(guess.cpus)
+    beside, alone = guess.fresh_room(), AmountLedgerByNumaNode(guess.cpus)
     for room in (beside, alone):
         for numa in guess.numa_nodes:
             if room.takes({QosClass.LS: milli}, frozenset((numa,))):
@@ -189,12 +192,12 @@ class _Guess:
         floats = not one.spec.qos.owns_cpus and one.homes == _NOWHERE
         return binding and not floats
 
-    def fresh_room(self) -> NumaNodesForPods:
+    def fresh_room(self) -> AmountLedgerByNumaNode:
         """Return the room beside pods that are known to be bound to some NUMA nodes.
 
         NUMA nodes of such pods that lack CPUs already have none left.
         """
-        room = NumaNodesForPods({**self.room, **self.cpus})
+        room = AmountLedgerByNumaNode({**self.room, **self.cpus})
         known = [one for one in self.runners if self._homes(one)]
         for one in sorted(known, key=lambda one: one.key):
             homes = self._homes(one)
@@ -265,7 +268,7 @@ class _Guess:
         return found
 
     def _options(
-        self, room: NumaNodesForPods, one: PodWithUnlocatedMemory, *, served: bool = True
+        self, room: AmountLedgerByNumaNode, one: PodWithUnlocatedMemory, *, served: bool = True
     ) -> list[Where]:
         """Return the sets of NUMA nodes that a pod may be on, best first.
 
@@ -346,7 +349,7 @@ def _cpu_room(
     room: dict[Resource, dict[int, int]] = {}
     served: dict[QosClass, set[int]] = {}
     for qos in POOLS:
-        pool = pool_cpus(qos, node, owned)
+        pool = running_pool_cpus_of_node(qos, node, owned)
         room[qos] = dict.fromkeys((numa.id for numa in node.machine.topology.numa_nodes), 0)
         served[qos] = {n for c in pool if (n := cpu[c].numa_node) is not None}
         for c in pool - node.reserved_cpus:

@@ -16,7 +16,7 @@ MOST_TRIED = 2_000
 """How many times a pod is tried on a set of NUMA nodes, for one node."""
 
 
-class NumaNodesForPods:
+class AmountLedgerByNumaNode:
     """What NUMA nodes have of each resource, and what pods take of it, each of its NUMA nodes."""
 
     def __init__(self, has: Mapping[Resource, Mapping[int, int]]) -> None:
@@ -76,7 +76,7 @@ class NumaNodesForPods:
 
 
 def fit_all_pods_on_numa_nodes(
-    room: NumaNodesForPods,
+    room: AmountLedgerByNumaNode,
     wants: Sequence[Mapping[Resource, int]],
     options: Sequence[Callable[[], Collection[Where]]],
 ) -> list[Where] | None:

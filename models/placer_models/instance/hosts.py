@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from itertools import product
 
-from placer_models.files.errors import in_quotes
+from placer_models.message_text import in_quotes
 
 MAX_HOSTS = 100_000
 """Most names that one list may stand for."""

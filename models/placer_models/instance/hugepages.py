@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 
 from placer_models.cluster import Node
 from placer_models.cpuset import format_cpu_list
-from placer_models.files.errors import in_quotes
 from placer_models.files.faults import DocumentLocation
 from placer_models.files.part import Json
+from placer_models.message_text import in_quotes
 from placer_models.pod import Pod
 from placer_models.quantity import format_bytes, parse_bytes
 from placer_models.topology import Hugepages
@@ -45,7 +45,7 @@ def parse_page_size(size: str) -> int:
     return page_bytes
 
 
-def pages_asked(amounts: Mapping[str, int]) -> tuple[Hugepages, ...]:
+def hugepages_asked(amounts: Mapping[str, int]) -> tuple[Hugepages, ...]:
     """Return the pages that the amounts of bytes make up, by size; amounts of 0 are left out."""
     sizes = {parse_page_size(name.removeprefix(PREFIX)): n for name, n in amounts.items() if n}
     return tuple(Hugepages(size, amount // size) for size, amount in sorted(sizes.items()))
@@ -127,7 +127,7 @@ def take_running_pod_hugepages(
     return taken
 
 
-def pages_to_dict(held: Iterable[tuple[int, int, int]]) -> Json:
+def hugepages_to_dict(held: Iterable[tuple[int, int, int]]) -> Json:
     """Return pages by NUMA node and size, given (NUMA node, page size in bytes, pages)."""
     written: dict[str, dict[str, int]] = {}
     for numa, page_bytes, pages in held:

@@ -2,18 +2,18 @@
 
 from collections.abc import Collection
 
-from placer_models.files.errors import in_quotes
 from placer_models.files.faults import DocumentLocation
 from placer_models.files.part import Json
-from placer_models.instance.requests import device_type_of
-from placer_models.instance.wish_schema import JointPart
-from placer_models.pod import JointAllocation
-from placer_models.policy import JointScope, Strength
+from placer_models.instance.requests import device_type_of_written_name
+from placer_models.instance.wish_schema import JointDevicesPart
+from placer_models.message_text import in_quotes
+from placer_models.pod import JointDevicesRequest
+from placer_models.policy import JointDevicesScope, RequiredOrPreferred
 
 
-def read_joint(
-    part: JointPart | None, asked: Collection[str], place: DocumentLocation
-) -> JointAllocation | None:
+def read_joint_allocation(
+    part: JointDevicesPart | None, asked: Collection[str], place: DocumentLocation
+) -> JointDevicesRequest | None:
     """Return the wish, or None if there is none or it is faulty.
 
     Args:
@@ -24,7 +24,7 @@ def read_joint(
     """
     if part is None:
         return None
-    types = tuple(device_type_of(kind) for kind in part.device_types)
+    types = tuple(device_type_of_written_name(kind) for kind in part.device_types)
     for i, kind in enumerate(types):
         if kind in types[:i]:
             place.at("deviceTypes", i).fault(
@@ -38,15 +38,15 @@ def read_joint(
             )
             return None
     if part.required_scope:
-        return JointAllocation(types, part.required_scope, Strength.REQUIRED)
-    return JointAllocation(types, part.preferred_scope or JointScope.SAME_PCIE)
+        return JointDevicesRequest(types, part.required_scope, RequiredOrPreferred.REQUIRED)
+    return JointDevicesRequest(types, part.preferred_scope or JointDevicesScope.SAME_PCIE)
 
 
-def joint_to_dict(joint: JointAllocation | None) -> Json | None:
+def joint_allocation_to_dict(joint: JointDevicesRequest | None) -> Json | None:
     """Return the wish as files write it, or None if there is none."""
     if joint is None:
         return None
-    required = joint.strength is Strength.REQUIRED
+    required = joint.strength is RequiredOrPreferred.REQUIRED
     return {
         "deviceTypes": list(joint.types),
         "requiredScope" if required else "preferredScope": joint.scope.value,

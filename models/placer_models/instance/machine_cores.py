@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 
 from placer_models.cpuset import CpuSet, format_cpu_list
-from placer_models.files.errors import cpu_ids_text, number_with_noun
+from placer_models.message_text import count_with_noun, cpu_ids_with_noun
 
 
 class ThreadNumbering(StrEnum):
@@ -26,7 +26,7 @@ def cores_of_numbered_cpus(
     count, rest = divmod(len(ids), threads_per_core)
     if rest:
         raise ValueError(
-            f"{number_with_noun(len(ids), 'CPU')} "
+            f"{count_with_noun(len(ids), 'CPU')} "
             f"{'does' if len(ids) == 1 else 'do'} not make cores of {threads_per_core} threads each"
         )
     if numbering is ThreadNumbering.STRIDED:
@@ -35,7 +35,7 @@ def cores_of_numbered_cpus(
     return [frozenset(ids[i : i + threads_per_core]) for i in starts]
 
 
-def group_caches(
+def cpus_of_each_cache(
     cores: Sequence[CpuSet], cores_per_cache: int, package_of: Mapping[int, int]
 ) -> list[CpuSet]:
     """Return the CPUs of each last-level cache: consecutive cores of one package."""
@@ -66,9 +66,12 @@ def group_number_by_cpu(groups: Iterable[CpuSet], present: CpuSet, what: str) ->
     for key, group in enumerate(ordered):
         if strangers := group - present:
             raise ValueError(
-                f"{what} {format_cpu_list(group)}: the machine has no {cpu_ids_text(strangers)}"
+                f"{what} {format_cpu_list(group)}: "
+                f"the machine has no {cpu_ids_with_noun(strangers)}"
             )
         if twice := keys.keys() & group:
-            raise ValueError(f"{cpu_ids_text(twice)}: in two {what}s at once; a CPU has one {what}")
+            raise ValueError(
+                f"{cpu_ids_with_noun(twice)}: in two {what}s at once; a CPU has one {what}"
+            )
         keys |= dict.fromkeys(group, key)
     return keys

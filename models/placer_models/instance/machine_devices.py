@@ -6,13 +6,17 @@ from typing import TypeVar
 
 from placer_models.capacity import MAX_QUANTITY, DeviceQuantity, DeviceQuantityUnit, parse_amount
 from placer_models.cpuset import parse_cpu_list
-from placer_models.device import Device, LinkMatrix
+from placer_models.device import Device, GpuLinkMatrix
 from placer_models.device_share import WHOLE_PERCENT
-from placer_models.files.errors import number_with_noun
 from placer_models.instance.device_quantities import check_quantity_name
 from placer_models.instance.functions import numbered_virtual_functions
 from placer_models.instance.machine_links import link_kind_matrix, link_matrix, read_link_kinds
-from placer_models.instance.machine_parts import DevicesPart, GpuLinksPart, complaining_at
+from placer_models.instance.machine_parts import (
+    MachineDevicesPart,
+    MachineGpuLinksPart,
+    value_errors_naming_field,
+)
+from placer_models.message_text import count_with_noun
 from placer_models.quantity import format_bytes, parse_bytes
 
 _T = TypeVar("_T")
@@ -22,7 +26,7 @@ MAX_LINKED_GPUS = 128
 
 
 def read_devices(
-    parts: Sequence[DevicesPart], package_of: Mapping[int, int | None]
+    parts: Sequence[MachineDevicesPart], package_of: Mapping[int, int | None]
 ) -> tuple[Device, ...]:
     """Return the devices, ascending by type and minor.
 
@@ -40,11 +44,11 @@ def read_devices(
     return tuple(sorted(devices, key=lambda device: (device.type, device.minor)))
 
 
-def read_links(part: GpuLinksPart | None, minors: Sequence[int]) -> LinkMatrix | None:
+def read_links(part: MachineGpuLinksPart | None, minors: Sequence[int]) -> GpuLinkMatrix | None:
     """Return the links between the GPUs, or None if nothing is known about them."""
     if part is None:
         return None
-    with complaining_at("gpuLinks"):
+    with value_errors_naming_field("gpuLinks"):
         if len(minors) > MAX_LINKED_GPUS:
             raise ValueError(f"links are for {MAX_LINKED_GPUS} GPUs at most, got {len(minors)}")
         if (part.matrix is None) == (part.all is None):
@@ -54,21 +58,21 @@ def read_links(part: GpuLinksPart | None, minors: Sequence[int]) -> LinkMatrix |
         if part.matrix is not None and part.within:
             raise ValueError("within is for links given by all; a matrix names every pair itself")
     if part.matrix is not None:
-        with complaining_at("gpuLinks", "matrix"):
+        with value_errors_naming_field("gpuLinks", "matrix"):
             kinds = read_link_kinds(part.matrix, len(minors))
     else:
-        with complaining_at("gpuLinks", "within"):
+        with value_errors_naming_field("gpuLinks", "within"):
             kinds = link_kind_matrix(minors, part.all or "", part.within)
-    with complaining_at("gpuLinks", "bandwidth"):
+    with value_errors_naming_field("gpuLinks", "bandwidth"):
         return link_matrix(minors, kinds, part.bandwidth, shared_egress=part.shared_egress)
 
 
-def _minors(part: DevicesPart, i: int, taken: set[int]) -> list[int]:
+def _minors(part: MachineDevicesPart, i: int, taken: set[int]) -> list[int]:
     """Return the minors of the block: those it names, else the next free ones."""
     if part.minors is None:
         first = max(taken, default=-1) + 1
         return list(range(first, first + part.count))
-    with complaining_at("devices", i, "minors"):
+    with value_errors_naming_field("devices", i, "minors"):
         minors = parse_cpu_list(part.minors)
         if len(minors) != part.count:
             raise ValueError(f"{part.minors} are {len(minors)} minors; count is {part.count}")
@@ -78,9 +82,9 @@ def _minors(part: DevicesPart, i: int, taken: set[int]) -> list[int]:
 
 
 def _block(
-    part: DevicesPart, i: int, minors: Sequence[int], package_of: Mapping[int, int | None]
+    part: MachineDevicesPart, i: int, minors: Sequence[int], package_of: Mapping[int, int | None]
 ) -> list[Device]:
-    with complaining_at("devices", i, "numaNodes"):
+    with value_errors_naming_field("devices", i, "numaNodes"):
         if part.numa_nodes and part.numa_node is not None:
             raise ValueError("numaNode is for all of them already; keep one of the two")
     numa_nodes = _spread(part.numa_nodes, part.numa_node, part, i, "numaNodes")
@@ -95,7 +99,7 @@ def _block(
         i,
         "virtualFunctionBusIds",
     )
-    with complaining_at("devices", i, "vfGroups"):
+    with value_errors_naming_field("devices", i, "vfGroups"):
         if part.vf_groups and part.virtual_functions:
             raise ValueError("virtualFunctions counts them already; keep one of the two")
         for bus in functions if part.vf_groups else ():
@@ -104,15 +108,15 @@ def _block(
                     f"they have {part.function_count} virtual functions; "
                     f"virtualFunctionBusIds names {len(bus)}"
                 )
-    with complaining_at("devices", i, "numaNodes" if part.numa_nodes else "numaNode"):
+    with value_errors_naming_field("devices", i, "numaNodes" if part.numa_nodes else "numaNode"):
         for numa_node in numa_nodes:
             if numa_node is not None and numa_node not in package_of:
                 known = ", ".join(map(str, package_of))
                 raise ValueError(f"there is no NUMA node {numa_node}; the machine has {known}")
-    with complaining_at("devices", i, "unhealthy"):
+    with value_errors_naming_field("devices", i, "unhealthy"):
         if strangers := set(part.unhealthy) - set(minors):
             raise ValueError(f"there is no {part.type} {min(strangers)} among these devices")
-    with complaining_at("devices", i, "memory"):
+    with value_errors_naming_field("devices", i, "memory"):
         memory_bytes = parse_bytes(part.memory)
         if memory_bytes > MAX_QUANTITY:
             raise ValueError(f"got {part.memory}; expected {format_bytes(MAX_QUANTITY)} at most")
@@ -137,11 +141,11 @@ def _block(
     ]
 
 
-def _quantity(name: str, part: DevicesPart, i: int) -> DeviceQuantity:
+def _quantity(name: str, part: MachineDevicesPart, i: int) -> DeviceQuantity:
     """Return the quantity of this name in the file, of which pods may take parts."""
     written = part.capacity[name]
     text, unit = (written, None) if isinstance(written, str) else (written.amount, written.unit)
-    with complaining_at("devices", i, "capacity", name):
+    with value_errors_naming_field("devices", i, "capacity", name):
         check_quantity_name(name)
         amount, unit = parse_amount(text, unit)
         if unit is DeviceQuantityUnit.PERCENT and amount != WHOLE_PERCENT:
@@ -150,15 +154,15 @@ def _quantity(name: str, part: DevicesPart, i: int) -> DeviceQuantity:
 
 
 def _spread(
-    values: tuple[_T, ...], default: _T, part: DevicesPart, i: int, name: str
+    values: tuple[_T, ...], default: _T, part: MachineDevicesPart, i: int, name: str
 ) -> tuple[_T, ...]:
     """Return one value for each device: those given, or the default for all."""
     if not values:
         return (default,) * part.count
-    with complaining_at("devices", i, name):
+    with value_errors_naming_field("devices", i, name):
         if len(values) != part.count:
             raise ValueError(
-                f"got {number_with_noun(len(values), 'value')} "
-                f"for {number_with_noun(part.count, 'device')}; give each one"
+                f"got {count_with_noun(len(values), 'value')} "
+                f"for {count_with_noun(part.count, 'device')}; give each one"
             )
     return values

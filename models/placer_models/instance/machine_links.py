@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 
 from placer_models.cpuset import parse_cpu_list
-from placer_models.device import LinkMatrix
-from placer_models.files.errors import number_with_noun
+from placer_models.device import GpuLinkMatrix
+from placer_models.message_text import count_with_noun
 
 SELF = "X"
 """The kind on the diagonal: a GPU with itself."""
@@ -34,13 +34,13 @@ def read_link_kinds(text: str, gpus: int) -> Kinds:
     rows = tuple(tuple(line.split()) for line in text.splitlines() if line.strip())
     if len(rows) != gpus:
         raise ValueError(
-            f"the machine has {number_with_noun(gpus, 'GPU')}, "
-            f"the matrix {number_with_noun(len(rows), 'row')}"
+            f"the machine has {count_with_noun(gpus, 'GPU')}, "
+            f"the matrix {count_with_noun(len(rows), 'row')}"
         )
     for i, row in enumerate(rows):
         if len(row) != gpus:
             raise ValueError(
-                f"row {i} has {number_with_noun(len(row), 'cell')}; "
+                f"row {i} has {count_with_noun(len(row), 'cell')}; "
                 f"it needs {gpus}, one for each GPU"
             )
         for j, kind in enumerate(row):
@@ -97,7 +97,7 @@ def link_matrix(
     gb_per_s: Mapping[str, float],
     *,
     shared_egress: bool = False,
-) -> LinkMatrix:
+) -> GpuLinkMatrix:
     """Return the matrix of bandwidths, given the GB/s per direction of each kind.
 
     Raises:
@@ -110,7 +110,7 @@ def link_matrix(
             if kind not in centi:
                 known = ", ".join(gb_per_s) or "none"
                 raise ValueError(f"the link kind {kind!r} has no bandwidth; given are: {known}")
-    return LinkMatrix(
+    return GpuLinkMatrix(
         minors=tuple(minors),
         centi_gb_per_s=tuple(tuple(centi[kind] for kind in row) for row in kinds),
         kinds=kinds,

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from placer_models.cpuset import format_cpu_list, parse_cpu_list
 from placer_models.device import PartitionTable
-from placer_models.files.errors import in_quotes
+from placer_models.message_text import in_quotes
 
 MAX_PARTITIONS = 1_024
 """No fabric manager has nearly as many."""

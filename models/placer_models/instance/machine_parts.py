@@ -11,7 +11,7 @@ from placer_models.cpuset import MAX_CPU_ID
 from placer_models.files.part import Amount, Part
 from placer_models.instance.fields import Count, CpuList, Minor
 from placer_models.instance.machine_cores import ThreadNumbering
-from placer_models.policy import CoreKind
+from placer_models.policy import HybridCoreKind
 
 NumaId = Annotated[int, Field(ge=0, le=MAX_CPU_ID)]
 
@@ -19,7 +19,7 @@ PackageId = Annotated[int, Field(ge=0, le=2**31)]
 """Firmware may number packages as it likes: 36 and 8442 are real."""
 
 
-class MachineFileError(ValueError):
+class InconsistentMachineError(ValueError):
     """A machine file contradicts itself.
 
     Attributes:
@@ -35,17 +35,17 @@ class MachineFileError(ValueError):
 
 
 @contextmanager
-def complaining_at(*field: str | int) -> Iterator[None]:
+def value_errors_naming_field(*field: str | int) -> Iterator[None]:
     """Name the field in any complaint about values that is raised inside."""
     try:
         yield
-    except MachineFileError:
+    except InconsistentMachineError:
         raise
     except ValueError as error:
-        raise MachineFileError(field, str(error)) from error
+        raise InconsistentMachineError(field, str(error)) from error
 
 
-class NumaNodePart(Part):
+class MachineNumaNodePart(Part):
     """A NUMA node; ``ids`` instead of ``id`` stands for several without CPUs."""
 
     id: NumaId | None = None
@@ -56,7 +56,7 @@ class NumaNodePart(Part):
     hugepages: dict[str, Annotated[int, Field(ge=0, le=2**40)]] = Field(default_factory=dict)
 
 
-class PackagePart(Part):
+class MachinePackagePart(Part):
     """The CPUs of a package, where NUMA nodes do not follow packages."""
 
     id: PackageId
@@ -70,32 +70,32 @@ class CpusWithoutNumaNodePart(Part):
     cpus: CpuList
 
 
-class CoresPart(Part):
+class MachineCoresPart(Part):
     """Cores that are alike: a regular set of CPUs, or each core with its ``threads``."""
 
     cpus: CpuList | None = None
     threads: tuple[CpuList, ...] = ()
     threads_per_core: Annotated[int, Field(ge=1, le=8)] = 1
     numbering: ThreadNumbering = ThreadNumbering.STRIDED
-    kind: CoreKind = CoreKind.PERFORMANCE
+    kind: HybridCoreKind = HybridCoreKind.PERFORMANCE
     cores_per_llc: Count | None = None
 
 
-class VirtualFunctionsPart(Part):
+class MachineVirtualFunctionsPart(Part):
     """Virtual functions of a device that have equal labels."""
 
     count: Annotated[int, Field(ge=1, le=1024)]
     labels: dict[str, str] = Field(default_factory=dict)
 
 
-class QuantityPart(Part):
+class DeviceQuantityPart(Part):
     """A quantity of a device with its unit, where the way it is written does not say it."""
 
     amount: Amount
     unit: DeviceQuantityUnit
 
 
-class DevicesPart(Part):
+class MachineDevicesPart(Part):
     """Devices of one type and model; lists have one value for each of them."""
 
     type: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]{0,252}$")]
@@ -103,7 +103,7 @@ class DevicesPart(Part):
     minors: CpuList | None = None
     model: str = ""
     memory: Amount = "0"
-    capacity: dict[str, Amount | QuantityPart] = Field(
+    capacity: dict[str, Amount | DeviceQuantityPart] = Field(
         default_factory=dict,
         description="What else pods may take a part of: {space: 2Ti, queues: 64, engine: 100%}.",
     )
@@ -116,7 +116,7 @@ class DevicesPart(Part):
     unhealthy: tuple[Minor, ...] = ()
     virtual_functions: Annotated[int, Field(ge=0, le=1024)] = 0
     virtual_function_bus_ids: tuple[tuple[str, ...], ...] = ()
-    vf_groups: tuple[VirtualFunctionsPart, ...] = ()
+    vf_groups: tuple[MachineVirtualFunctionsPart, ...] = ()
 
     @property
     def function_count(self) -> int:
@@ -133,7 +133,7 @@ def _as_block(value: object) -> object:
     return value
 
 
-class GpuLinksPart(Part):
+class MachineGpuLinksPart(Part):
     """Links between the GPUs: a ``matrix`` of kinds, or one kind for ``all`` pairs."""
 
     bandwidth: dict[str, float] = Field(description="GB/s per direction of each kind of link.")

@@ -11,21 +11,21 @@ from placer_models.files.part import Name, Part
 from placer_models.instance.fields import CpuList, GpuList
 from placer_models.instance.machine_cores import (
     cores_of_numbered_cpus,
-    group_caches,
+    cpus_of_each_cache,
     group_number_by_cpu,
 )
 from placer_models.instance.machine_devices import read_devices, read_links
 from placer_models.instance.machine_partitions import read_partitions
 from placer_models.instance.machine_parts import (
-    CoresPart,
     CpusWithoutNumaNodePart,
-    DevicesPart,
-    GpuLinksPart,
-    NumaNodePart,
-    PackagePart,
-    complaining_at,
+    MachineCoresPart,
+    MachineDevicesPart,
+    MachineGpuLinksPart,
+    MachineNumaNodePart,
+    MachinePackagePart,
+    value_errors_naming_field,
 )
-from placer_models.policy import CoreKind
+from placer_models.policy import HybridCoreKind
 from placer_models.quantity import parse_bytes
 from placer_models.topology import Cpu, Hugepages, NumaNode, Topology
 
@@ -42,29 +42,29 @@ class MachineFile(Part):
     )
     sources: tuple[str, ...] = ()
     notes: str = ""
-    numa_nodes: tuple[NumaNodePart, ...] = Field(min_length=1)
+    numa_nodes: tuple[MachineNumaNodePart, ...] = Field(min_length=1)
     cpus_without_numa_node: tuple[CpusWithoutNumaNodePart, ...] = ()
-    packages: tuple[PackagePart, ...] = ()
-    cores: tuple[CoresPart, ...] = ()
+    packages: tuple[MachinePackagePart, ...] = ()
+    cores: tuple[MachineCoresPart, ...] = ()
     llcs: tuple[CpuList, ...] = ()
     offline_cpus: CpuList = ""
     numa_distances: tuple[tuple[Annotated[int, Field(ge=0, le=2**31)], ...], ...] = ()
-    devices: tuple[DevicesPart, ...] = ()
-    gpu_links: GpuLinksPart | None = None
+    devices: tuple[MachineDevicesPart, ...] = ()
+    gpu_links: MachineGpuLinksPart | None = None
     partitions: tuple[GpuList, ...] = ()
 
 
-def to_machine(file: MachineFile) -> Machine:
+def machine_of_file(file: MachineFile) -> Machine:
     """Return the machine that the file describes.
 
     Raises:
-        MachineFileError: Its parts contradict each other.
+        InconsistentMachineError: Its parts contradict each other.
 
     """
     topology = _topology(file)
     devices = read_devices(file.devices, _packages(file, topology))
     gpus = [d.minor for d in devices if d.type == GPU]
-    with complaining_at("partitions"):
+    with value_errors_naming_field("partitions"):
         partitions = read_partitions(file.partitions, gpus)
     return Machine(
         name=file.name,
@@ -84,7 +84,7 @@ def _topology(file: MachineFile) -> Topology:
     present = frozenset(package_of)
     core_of, kind_of, llc_of = _cores(file, present, package_of)
     offline = parse_cpu_list(file.offline_cpus)
-    with complaining_at("offlineCpus"):
+    with value_errors_naming_field("offlineCpus"):
         if strangers := offline - present:
             raise ValueError(f"the machine has no CPU {format_cpu_list(strangers)}")
     cpus = tuple(
@@ -99,21 +99,21 @@ def _topology(file: MachineFile) -> Topology:
         )
         for cpu in sorted(present)
     )
-    with complaining_at("numaNodes"):
+    with value_errors_naming_field("numaNodes"):
         return Topology(file.architecture, cpus, numa_nodes, file.numa_distances)
 
 
 def _numa_nodes(file: MachineFile) -> tuple[NumaNode, ...]:
     nodes: list[NumaNode] = []
     for i, part in enumerate(file.numa_nodes):
-        with complaining_at("numaNodes", i):
+        with value_errors_naming_field("numaNodes", i):
             if (part.id is None) == (part.ids is None):
                 raise ValueError("a NUMA node has an id, or several alike have ids: give one")
             if part.ids is not None and part.cpus:
                 raise ValueError("CPUs belong to one NUMA node: give each its own entry")
-        with complaining_at("numaNodes", i, "memory"):
+        with value_errors_naming_field("numaNodes", i, "memory"):
             memory_bytes = parse_bytes(part.memory)
-        with complaining_at("numaNodes", i, "hugepages"):
+        with value_errors_naming_field("numaNodes", i, "hugepages"):
             counts = {parse_bytes(size): count for size, count in part.hugepages.items()}
             if len(counts) < len(part.hugepages) or 0 in counts:
                 raise ValueError("a page has a size, and each size stands here once")
@@ -130,7 +130,7 @@ def _places(file: MachineFile) -> tuple[dict[int, int], dict[int, int]]:
     package_of: dict[int, int] = {}
     for i, part in enumerate(file.numa_nodes):
         cpus = parse_cpu_list(part.cpus)
-        with complaining_at("numaNodes", i, "cpus"):
+        with value_errors_naming_field("numaNodes", i, "cpus"):
             if twice := numa_of.keys() & cpus:
                 first = numa_of[min(twice)]
                 raise ValueError(
@@ -141,14 +141,14 @@ def _places(file: MachineFile) -> tuple[dict[int, int], dict[int, int]]:
         package_of |= dict.fromkeys(cpus, part.package)
     for i, loose in enumerate(file.cpus_without_numa_node):
         cpus = parse_cpu_list(loose.cpus)
-        with complaining_at("cpusWithoutNumaNode", i, "cpus"):
+        with value_errors_naming_field("cpusWithoutNumaNode", i, "cpus"):
             if twice := package_of.keys() & cpus:
                 raise ValueError(f"CPU {format_cpu_list(twice)} is listed already")
         package_of |= dict.fromkeys(cpus, loose.package)
     placed: CpuSet = frozenset()
     for i, package in enumerate(file.packages):
         cpus = parse_cpu_list(package.cpus)
-        with complaining_at("packages", i, "cpus"):
+        with value_errors_naming_field("packages", i, "cpus"):
             if strangers := cpus - package_of.keys():
                 raise ValueError(f"the machine has no CPU {format_cpu_list(strangers)}")
             if again := cpus & placed:
@@ -160,13 +160,13 @@ def _places(file: MachineFile) -> tuple[dict[int, int], dict[int, int]]:
 
 def _cores(
     file: MachineFile, present: CpuSet, package_of: dict[int, int]
-) -> tuple[dict[int, int], dict[int, CoreKind], dict[int, int]]:
+) -> tuple[dict[int, int], dict[int, HybridCoreKind], dict[int, int]]:
     """Return CPU -> core, CPU -> kind of its core, and CPU -> last-level cache."""
     cores: list[CpuSet] = []
     caches = [parse_cpu_list(text) for text in file.llcs]
-    kind_of: dict[int, CoreKind] = {}
-    for i, part in enumerate(file.cores or (CoresPart(cpus=format_cpu_list(present)),)):
-        with complaining_at("cores", i):
+    kind_of: dict[int, HybridCoreKind] = {}
+    for i, part in enumerate(file.cores or (MachineCoresPart(cpus=format_cpu_list(present)),)):
+        with value_errors_naming_field("cores", i):
             if (part.cpus is None) == (not part.threads):
                 raise ValueError("give either cpus or threads: one list of CPUs for each core")
             if part.cpus is None:
@@ -179,15 +179,15 @@ def _cores(
             kind_of |= dict.fromkeys(group_number_by_cpu(block, present, "core"), part.kind)
         cores += block
         if part.cores_per_llc is not None:
-            with complaining_at("cores", i, "coresPerLlc"):
+            with value_errors_naming_field("cores", i, "coresPerLlc"):
                 if file.llcs:
                     raise ValueError("caches are listed in llcs already; keep one of the two")
-                caches += group_caches(block, part.cores_per_llc, package_of)
-    with complaining_at("cores"):
+                caches += cpus_of_each_cache(block, part.cores_per_llc, package_of)
+    with value_errors_naming_field("cores"):
         core_of = group_number_by_cpu(cores, present, "core")
         if missing := present - core_of.keys():
             raise ValueError(f"CPU {format_cpu_list(missing)} belongs to no core")
-    with complaining_at("llcs"):
+    with value_errors_naming_field("llcs"):
         return core_of, kind_of, group_number_by_cpu(caches, present, "last-level cache")
 
 
@@ -203,7 +203,7 @@ def _packages(file: MachineFile, topology: Topology) -> dict[int, int | None]:
     return {id: found.pop() if len(found) == 1 else None for id, found in packages.items()}
 
 
-def _ids(part: NumaNodePart) -> CpuSet:
+def _ids(part: MachineNumaNodePart) -> CpuSet:
     if part.ids is not None:
         return parse_cpu_list(part.ids)
     return frozenset() if part.id is None else frozenset({part.id})

@@ -6,14 +6,14 @@ from itertools import groupby
 
 from placer_models.cluster import Machine
 from placer_models.cpuset import CpuSet, format_cpu_list
-from placer_models.device import Device, LinkMatrix
+from placer_models.device import Device, GpuLinkMatrix
 from placer_models.files.part import Json
-from placer_models.instance.device_quantities import device_quantity_to_json
+from placer_models.instance.device_quantities import device_capacity_to_plain_value
 from placer_models.instance.functions import virtual_function_groups_to_list
 from placer_models.instance.machine_cores import ThreadNumbering, cores_of_numbered_cpus
 from placer_models.instance.machine_links import SELF
 from placer_models.instance.machine_partitions import write_partitions
-from placer_models.policy import CoreKind
+from placer_models.policy import HybridCoreKind
 from placer_models.quantity import format_bytes
 from placer_models.topology import Topology
 
@@ -78,14 +78,14 @@ def _numa_nodes(machine: Machine) -> Json:
 
 def _cores(topology: Topology) -> list[Json]:
     """Return the cores by kind, as a regular set of CPUs where they form one."""
-    threads: dict[tuple[CoreKind, int], set[int]] = defaultdict(set)
+    threads: dict[tuple[HybridCoreKind, int], set[int]] = defaultdict(set)
     for cpu in topology.cpus:
         threads[cpu.kind, cpu.core].add(cpu.id)
     written: list[Json] = []
-    for kind in CoreKind:
+    for kind in HybridCoreKind:
         cores = sorted((frozenset(ids) for (k, _), ids in threads.items() if k is kind), key=min)
         if cores:
-            word = {} if kind is CoreKind.PERFORMANCE else {"kind": kind.value}
+            word = {} if kind is HybridCoreKind.PERFORMANCE else {"kind": kind.value}
             written.append({**_shape(cores), **word})
     return written
 
@@ -124,7 +124,7 @@ def _block(devices: Sequence[Device]) -> Json:
         "minors": format_cpu_list(device.minor for device in devices),
         **_given(model=first.model),
         "memory": format_bytes(first.memory_bytes),
-        **_given(capacity={q.name: device_quantity_to_json(q) for q in first.capacity}),
+        **_given(capacity={q.name: device_capacity_to_plain_value(q) for q in first.capacity}),
         **_each("numaNodes", [device.numa_node for device in devices]),
         **_each("pcieSwitches", [device.pcie_switch for device in devices]),
         **_each("pcieRoots", [device.pcie_root for device in devices]),
@@ -145,7 +145,7 @@ def _each(name: str, values: Sequence[object]) -> Json:
     return {name: list(values)} if any(value not in ("", None, []) for value in values) else {}
 
 
-def _links(links: LinkMatrix) -> Json:
+def _links(links: GpuLinkMatrix) -> Json:
     """Return the matrix; a kind of several bandwidths is split into one kind for each of them."""
     rates: dict[str, set[int]] = defaultdict(set)
     cells = [

@@ -4,13 +4,13 @@ from collections.abc import Collection, Sequence
 from itertools import pairwise
 
 from placer_models.cluster import Node
-from placer_models.files.errors import in_quotes, spelling_suggestion
 from placer_models.files.faults import DocumentLocation
-from placer_models.instance.schema import NetworkLevelPart, NodePart
+from placer_models.instance.schema import InstanceNodePart, NetworkLevelPart
+from placer_models.message_text import in_quotes, spelling_suggestion
 from placer_models.network import NODE_LEVEL
 
 
-class NetworkLevelReader:
+class InstanceNetworkLevelReader:
     """Reads the levels of the network, narrow to wide, and the domains of nodes."""
 
     def __init__(self) -> None:
@@ -32,7 +32,9 @@ class NetworkLevelReader:
         else:
             self._levels[part.level] = (part.label, place)
 
-    def domains(self, part: NodePart, place: DocumentLocation) -> tuple[tuple[str, str], ...]:
+    def domains(
+        self, part: InstanceNodePart, place: DocumentLocation
+    ) -> tuple[tuple[str, str], ...]:
         """Return the node's domains: those it is given, and those that its labels name."""
         if NODE_LEVEL in part.domains:
             place.at("domains", NODE_LEVEL).fault(

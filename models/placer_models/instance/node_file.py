@@ -7,39 +7,40 @@ from pydantic import Field
 from placer_models.cluster import Instance, Node
 from placer_models.defaults import NO_DEFAULTS
 from placer_models.files.documents import API_VERSION, DocumentInFile
-from placer_models.files.errors import InputError, in_quotes
-from placer_models.files.faults import DocumentLocation, Faults
-from placer_models.files.part import DocumentMetadataPart, Id, Json, Name, Part
-from placer_models.files.validate import read_as
-from placer_models.instance.build import NODE_PLACEMENT, MachineFileReader, document_kind
+from placer_models.files.errors import InputError
+from placer_models.files.faults import DocumentLocation, FileFaults
+from placer_models.files.part import Id, Json, Name, Part, PlacerFileMetadataPart
+from placer_models.files.validate import read_part_as
+from placer_models.instance.build import NODE_PLACEMENT, InstanceMachineReader, document_kind
 from placer_models.instance.defaults import defaults_to_dict, read_defaults
 from placer_models.instance.granted import memory_bytes_by_device
 from placer_models.instance.machine_schema import MachineFile
 from placer_models.instance.machine_writer import machine_to_dict
-from placer_models.instance.network import NetworkLevelReader
-from placer_models.instance.nodes import NodeReader, node_to_dict
+from placer_models.instance.network import InstanceNetworkLevelReader
+from placer_models.instance.nodes import InstanceNodeReader, node_to_dict
 from placer_models.instance.placement_file import (
-    HeldOnNodeEntry,
-    place_on_node_to_json,
-    read_place,
+    PodHeldResourcesEntry,
+    pod_placement_to_dict,
+    read_pod_placement,
 )
 from placer_models.instance.pods import InstancePodReader, pod_to_dict
-from placer_models.instance.requests import RequestsAndLimitsReader
+from placer_models.instance.requests import InstanceRequestsReader
 from placer_models.instance.schema import (
     OTHER_SPELLINGS,
     SHORT_FORMS,
     UNSUPPORTED,
     DefaultsPart,
-    NodePart,
+    InstanceNodePart,
     PodSpecPart,
 )
 from placer_models.legal_shares import quantity_units_by_device_type
-from placer_models.node_placement import MAX_GENERATION, NodePlacement, NodePod
+from placer_models.message_text import in_quotes
+from placer_models.node_placement import MAX_GENERATION, NodePlacement, NodePlacementPod
 from placer_models.placement import Placement
 from placer_models.pod import Pod
 
 
-class NodePodPart(PodSpecPart):
+class NodePlacementPodPart(PodSpecPart):
     """A pod of the node: what it asks for, where it is, how its containers are found."""
 
     namespace: Name = "default"
@@ -47,7 +48,7 @@ class NodePodPart(PodSpecPart):
     container_ids: dict[str, Id] = Field(
         default_factory=dict, description="The runtime's id of each container, by its name."
     )
-    placement: HeldOnNodeEntry
+    placement: PodHeldResourcesEntry
 
 
 class NodePlacementFile(Part):
@@ -59,11 +60,11 @@ class NodePlacementFile(Part):
 
     api_version: Literal["placer/v1"]
     kind: Literal["NodePlacement"]
-    metadata: DocumentMetadataPart = DocumentMetadataPart()
+    metadata: PlacerFileMetadataPart = PlacerFileMetadataPart()
     generation: Annotated[int, Field(ge=1, le=MAX_GENERATION)] = 1
     machine: MachineFile
-    node: NodePart
-    pods: tuple[NodePodPart, ...] = ()
+    node: InstanceNodePart
+    pods: tuple[NodePlacementPodPart, ...] = ()
     defaults: DefaultsPart | None = Field(
         None, description="What its scheduler is set to, for whoever says nothing."
     )
@@ -76,15 +77,15 @@ def read_node_placement_document(document: DocumentInFile) -> NodePlacement:
         InputError: The document is something else, or something is wrong with it.
 
     """
-    place = DocumentLocation(document, Faults([document]))
+    place = DocumentLocation(document, FileFaults([document]))
     kind = document_kind(document)
     if kind != NODE_PLACEMENT:
         message = f"got {in_quotes(kind)}; expected {NODE_PLACEMENT}"
         raise InputError(document.file, place.at("kind").line, "kind", message)
-    file = read_as(NodePlacementFile, place)
+    file = read_part_as(NodePlacementFile, place)
     node = _node(file, place)
     pods = InstancePodReader(
-        RequestsAndLimitsReader(
+        InstanceRequestsReader(
             quantity_units_by_device_type([node]), {name for name, _ in node.extended}
         ),
         on_arm_alone=False,
@@ -95,7 +96,7 @@ def read_node_placement_document(document: DocumentInFile) -> NodePlacement:
 
 
 def _node(file: NodePlacementFile, place: DocumentLocation) -> Node:
-    machines = MachineFileReader()
+    machines = InstanceMachineReader()
     machines.add(file.machine, place.at("machine"))
     place.faults.raise_first()
 
@@ -103,7 +104,7 @@ def _node(file: NodePlacementFile, place: DocumentLocation) -> Node:
         raise ValueError(f"the machine of this document is {in_quotes(file.machine.name)}")
 
     defaults = read_defaults(file.defaults) or NO_DEFAULTS
-    reader = NodeReader(machines.machines, find, NetworkLevelReader(), defaults)
+    reader = InstanceNodeReader(machines.machines, find, InstanceNetworkLevelReader(), defaults)
     nodes = reader.nodes(file.node, place.at("node"))
     if len(nodes) > 1:
         place.at("node", "name").fault(f"got {len(nodes)} names; expected one node")
@@ -112,12 +113,12 @@ def _node(file: NodePlacementFile, place: DocumentLocation) -> Node:
 
 
 def _pod(
-    part: NodePodPart, node: Node, pods: InstancePodReader, place: DocumentLocation
-) -> NodePod:
+    part: NodePlacementPodPart, node: Node, pods: InstancePodReader, place: DocumentLocation
+) -> NodePlacementPod:
     spec, limits = pods.spec(part, place)
     pods.take(part.namespace, part.name, place)
     at = place.at("placement")
-    seat = read_place(part.placement, (part.name, part.namespace, part.gang, node.name), at)
+    seat = read_pod_placement(part.placement, (part.name, part.namespace, part.gang, node.name), at)
     names = {container.name for container in spec.containers}
     for field, given in (
         (place.at("containerIds"), list(part.container_ids)),
@@ -129,7 +130,7 @@ def _pod(
                 field.fault(message, name=name, known=sorted(names))
     if len({container.name for container in seat.containers}) < len(seat.containers):
         at.at("containers").fault("a container is given twice; keep one")
-    return NodePod(
+    return NodePlacementPod(
         Pod(part.name, part.namespace, spec, limits, pods.uid(part, place)),
         seat,
         tuple(sorted(part.container_ids.items())),
@@ -158,7 +159,7 @@ def node_placement_document_to_dict(document: NodePlacement) -> Json:
                 "namespace": one.pod.namespace,
                 **({"gang": seat.gang} if seat.gang else {}),
                 **({"containerIds": dict(one.container_ids)} if one.container_ids else {}),
-                "placement": _without_empty(place_on_node_to_json(seat, memory_of)),
+                "placement": _without_empty(pod_placement_to_dict(seat, memory_of)),
             }
         )
     return written | ({"pods": pods} if pods else {})

@@ -8,22 +8,23 @@ from placer_models.cpuset import format_cpu_list, parse_cpu_list
 from placer_models.defaults import NO_DEFAULTS, Defaults
 from placer_models.device import GPU, PartitionTable
 from placer_models.files.documents import DocumentInFile
-from placer_models.files.errors import InputError, cpu_ids_text, in_quotes, spelling_suggestion
+from placer_models.files.errors import InputError
 from placer_models.files.faults import DocumentLocation
 from placer_models.files.part import Json, check_name, none_if_default
 from placer_models.files.tree import field_path_text
 from placer_models.instance.hosts import MAX_HOSTS, expand_hosts
-from placer_models.instance.hugepages import pages_to_dict, read_hugepages_by_numa_node
+from placer_models.instance.hugepages import hugepages_to_dict, read_hugepages_by_numa_node
 from placer_models.instance.machine_partitions import read_partitions, write_partitions
-from placer_models.instance.network import NetworkLevelReader
+from placer_models.instance.network import InstanceNetworkLevelReader
 from placer_models.instance.pods import UniqueNameCheck
 from placer_models.instance.requests import (
     check_extended_name,
-    device_type_of,
+    device_type_of_written_name,
     parse_extended_amount,
 )
-from placer_models.instance.schema import NodePart
+from placer_models.instance.schema import InstanceNodePart
 from placer_models.instance.wish_schema import TaintPart
+from placer_models.message_text import cpu_ids_with_noun, in_quotes, spelling_suggestion
 from placer_models.mig import TABLES, Modes
 from placer_models.policy import CpuLocalityWish, NodeBindPolicy, NumaStrategy
 from placer_models.quantity import format_bytes, parse_milli
@@ -38,14 +39,14 @@ MachineFinder = Callable[[str, DocumentInFile], Machine]
 Raises ValueError with the nearest known names, InputError for a file."""
 
 
-class NodeReader:
+class InstanceNodeReader:
     """Reads nodes; knows the machines that the files define."""
 
     def __init__(
         self,
         machines: dict[str, Machine],
         find: MachineFinder,
-        levels: NetworkLevelReader,
+        levels: InstanceNetworkLevelReader,
         defaults: Defaults = NO_DEFAULTS,
     ) -> None:
         self._machines = machines
@@ -55,7 +56,7 @@ class NodeReader:
         self._names = UniqueNameCheck("node")
         self._count = 0
 
-    def nodes(self, part: NodePart, place: DocumentLocation) -> tuple[Node, ...]:
+    def nodes(self, part: InstanceNodePart, place: DocumentLocation) -> tuple[Node, ...]:
         """Return the nodes of one entry: as many as its host list has names."""
         machine = self._machine(part.machine, place.at("machine"))
         try:
@@ -78,7 +79,7 @@ class NodeReader:
         for field, cpus in (("reservedCpus", reserved), ("unpooledCpus", unpooled)):
             if unknown := cpus - machine.topology.cpu.keys():
                 place.at(field).fault(
-                    f"the machine {machine.name} has no {cpu_ids_text(unknown)}; "
+                    f"the machine {machine.name} has no {cpu_ids_with_noun(unknown)}; "
                     f"it has {format_cpu_list(machine.topology.cpu)}"
                 )
         unhealthy = self._devices(part.unhealthy_devices, machine, place.at("unhealthyDevices"))
@@ -154,7 +155,7 @@ class NodeReader:
         return machine
 
     def _hugepages(
-        self, part: NodePart, name: str, machine: Machine, place: DocumentLocation
+        self, part: InstanceNodePart, name: str, machine: Machine, place: DocumentLocation
     ) -> tuple[tuple[int, int, int], ...]:
         numa_nodes = [numa.id for numa in machine.topology.numa_nodes]
         pages = read_hugepages_by_numa_node(part.hugepages, numa_nodes, name, place)
@@ -168,7 +169,7 @@ class NodeReader:
         return said
 
     def _partitions(
-        self, part: NodePart, machine: Machine, place: DocumentLocation
+        self, part: InstanceNodePart, machine: Machine, place: DocumentLocation
     ) -> PartitionTable | None:
         """Return the node's own table, if any; its policy needs either that or the machine's."""
         own: PartitionTable | None = None
@@ -187,7 +188,7 @@ class NodeReader:
         return own
 
     def _extended(
-        self, part: NodePart, machine: Machine, place: DocumentLocation
+        self, part: InstanceNodePart, machine: Machine, place: DocumentLocation
     ) -> tuple[tuple[str, int], ...]:
         amounts = {}
         types = {device.type for device in machine.devices}
@@ -204,7 +205,7 @@ class NodeReader:
                 place.at(name).fault(str(error))
         return tuple(sorted((name, amount) for name, amount in amounts.items() if amount))
 
-    def _mig(self, part: NodePart, machine: Machine, place: DocumentLocation) -> Modes:
+    def _mig(self, part: InstanceNodePart, machine: Machine, place: DocumentLocation) -> Modes:
         """Return the GPUs in MIG mode, each with its table."""
         have = {d.minor for d in machine.devices if d.type == GPU}
         found: dict[int, str] = {}
@@ -228,7 +229,7 @@ class NodeReader:
         """Return the devices of the machine that a field names by type."""
         found = set()
         for written, minors in named.items():
-            kind = device_type_of(written)
+            kind = device_type_of_written_name(written)
             have = {d.minor for d in machine.devices if d.type == kind}
             for i, minor in enumerate(minors):
                 if minor not in have:
@@ -239,14 +240,14 @@ class NodeReader:
         return frozenset(found)
 
 
-def node_bind_policy_of(part: NodePart) -> NodeBindPolicy:
+def node_bind_policy_of(part: InstanceNodePart) -> NodeBindPolicy:
     """Return the node's bind policy: the kubelet's, which rejects all else, or its own (C17)."""
     if part.kubelet.cpu_manager_policy_options.full_pcpus_only:
         return NodeBindPolicy.FULL_PCPUS_ONLY
     return part.cpu_bind_policy or NodeBindPolicy.NONE
 
 
-def cpu_locality_wishes_of_node(part: NodePart) -> tuple[CpuLocalityWish, ...]:
+def cpu_locality_wishes_of_node(part: InstanceNodePart) -> tuple[CpuLocalityWish, ...]:
     """Return what pods would like to stay within: the node's word, else the kubelet's (C17)."""
     if part.cpu_locality is not None:
         return part.cpu_locality
@@ -258,7 +259,7 @@ def cpu_locality_wishes_of_node(part: NodePart) -> tuple[CpuLocalityWish, ...]:
     return tuple(wish for wish, asked in told.items() if asked)
 
 
-def numa_strategy_of(part: NodePart) -> NumaStrategy | None:
+def numa_strategy_of(part: InstanceNodePart) -> NumaStrategy | None:
     """Return which NUMA nodes CPUs come from: the node's word, else the kubelet's (C11, C17)."""
     if part.numa_allocate_strategy is not None:
         return part.numa_allocate_strategy
@@ -268,7 +269,7 @@ def numa_strategy_of(part: NodePart) -> NumaStrategy | None:
 
 def node_to_dict(node: Node, machine: str) -> Json:
     """Return a node as files write it, with its machine given by name."""
-    return NodePart.written(
+    return InstanceNodePart.written(
         name=node.name,
         machine=machine,
         labels=dict(node.labels),
@@ -282,7 +283,7 @@ def node_to_dict(node: Node, machine: str) -> Json:
         numa_scope=node.scope,
         unhealthy_devices=minors_by_type(sorted(node.unhealthy - node.checkpoint_devices)),
         checkpoint_devices=minors_by_type(sorted(node.checkpoint_devices)),
-        hugepages=pages_to_dict(node.hugepages),
+        hugepages=hugepages_to_dict(node.hugepages),
         cordoned=node.cordoned,
         closed=node.closed,
         partitions=None if node.partitions is None else write_partitions(node.partitions),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from placer_models.cluster import Instance
 from placer_models.goals import Tier
-from placer_models.moves import Mended, moves_of
+from placer_models.moves import Mended, moves_in_answer
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import Placement
 from placer_models.pod import pods_of_gangs
@@ -15,7 +15,7 @@ CLAIMS = "claims"
 
 
 @dataclass(frozen=True, slots=True)
-class TierClaim:
+class TierInPlacementFile:
     """What a file says of one tier, as a `TierValue` would."""
 
     name: str
@@ -25,7 +25,7 @@ class TierClaim:
 
 
 @dataclass(frozen=True, slots=True)
-class MoveInFile:
+class MoveInPlacementFile:
     """What a file says of one running pod: from which node to which it goes.
 
     Attributes:
@@ -40,7 +40,7 @@ class MoveInFile:
 
 
 @dataclass(frozen=True, slots=True)
-class OutcomeInFile:
+class OutcomeInPlacementFile:
     """What a file says of its own placement; anyone could have written it.
 
     Attributes:
@@ -52,13 +52,13 @@ class OutcomeInFile:
     """
 
     status: str | None = None
-    tiers: tuple[TierClaim, ...] = ()
-    moves: tuple[MoveInFile, ...] = ()
+    tiers: tuple[TierInPlacementFile, ...] = ()
+    moves: tuple[MoveInPlacementFile, ...] = ()
     strategy: NodeStrategy | None = None
 
 
 def answer_status_faults(
-    claims: OutcomeInFile, instance: Instance, placement: Placement
+    claims: OutcomeInPlacementFile, instance: Instance, placement: Placement
 ) -> Iterator[str]:
     """Yield what is wrong with the claimed status; at most one message.
 
@@ -81,13 +81,13 @@ def answer_status_faults(
 
 
 def misstated_moves(
-    claims: OutcomeInFile, instance: Instance, placement: Placement, mended: Mended
+    claims: OutcomeInPlacementFile, instance: Instance, placement: Placement, mended: Mended
 ) -> Iterator[tuple[str, str]]:
     """Yield each running pod whose move is claimed wrongly or not at all: its name, and why.
 
     A file that claims nothing at all, neither status nor tiers, need not name moves.
     """
-    moves = moves_of(instance, placement)
+    moves = moves_in_answer(instance, placement)
     nodes = {move.place.key: (move.home.node, move.place.node) for move in moves}
     claimed = {move.pod: (move.source, move.target) for move in claims.moves}
     for move in claims.moves:
@@ -121,8 +121,8 @@ def _listed(rules: Sequence[str]) -> str:
     return ", ".join(rules) or "no rule"
 
 
-def false_tiers(
-    claims: OutcomeInFile, measured: Sequence[tuple[Tier, int]]
+def misstated_tiers(
+    claims: OutcomeInPlacementFile, measured: Sequence[tuple[Tier, int]]
 ) -> Iterator[tuple[str, str]]:
     """Yield the name of each tier that is claimed wrongly or left out, and what is wrong.
 

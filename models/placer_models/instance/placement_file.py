@@ -9,9 +9,9 @@ from placer_models.cluster import Instance
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
 from placer_models.environment import environment_value_fault, variable_name_fault
 from placer_models.files.documents import DocumentInFile
-from placer_models.files.faults import DocumentLocation, Faults
+from placer_models.files.faults import DocumentLocation, FileFaults
 from placer_models.files.part import Json, Part
-from placer_models.files.validate import read_as
+from placer_models.files.validate import read_part_as
 from placer_models.goals import strategy_of_last_tier
 from placer_models.instance.fields import CpuList, Minor
 from placer_models.instance.granted import (
@@ -20,12 +20,15 @@ from placer_models.instance.granted import (
     memory_bytes_by_device,
     read_held_share,
 )
-from placer_models.instance.hugepages import pages_to_dict
-from placer_models.instance.placement_claims import MoveInFile, OutcomeInFile, TierClaim
+from placer_models.instance.hugepages import hugepages_to_dict
+from placer_models.instance.placement_claims import (
+    MoveInPlacementFile,
+    OutcomeInPlacementFile,
+    TierInPlacementFile,
+)
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import (
     Answer,
-    BoundSource,
     ContainerPlacement,
     DeviceGrant,
     GaveUp,
@@ -35,6 +38,7 @@ from placer_models.placement import (
     Placed,
     Placement,
     PodPlacement,
+    TierBoundSource,
     TierValue,
     Unplaced,
 )
@@ -47,7 +51,7 @@ Bytes = Annotated[int, Field(ge=0, le=2**60)]
 Milli = Annotated[int, Field(ge=0, le=10**9)]
 
 
-class DeviceEntry(Part):
+class HeldDeviceEntry(Part):
     """One device that a pod holds."""
 
     type: str
@@ -57,14 +61,14 @@ class DeviceEntry(Part):
     vfs: tuple[Minor, ...] = ()
 
 
-class HeldEntry(Part):
+class HeldResourcesEntry(Part):
     """What a pod holds of its node, or one container of it."""
 
     cpuset: CpuList = ""
     cpu_milli: dict[str, Milli] | None = None
     memory: dict[str, Bytes] = Field(default_factory=dict)
     hugepages: dict[str, dict[str, Bytes]] = Field(default_factory=dict)
-    devices: tuple[DeviceEntry, ...] = ()
+    devices: tuple[HeldDeviceEntry, ...] = ()
     env: dict[str, str] = Field(default_factory=dict)
 
 
@@ -79,7 +83,9 @@ class CommonPlacementFields(TypedDict):
     cpu_milli: tuple[tuple[int, int], ...] | None
 
 
-def read_held_resources(entry: HeldEntry, place: DocumentLocation) -> CommonPlacementFields:
+def read_held_resources(
+    entry: HeldResourcesEntry, place: DocumentLocation
+) -> CommonPlacementFields:
     """Return what an entry holds, sorted; zeros are left out, except those of counted CPUs."""
     pages = []
     for numa, counts in entry.hugepages.items():
@@ -111,10 +117,10 @@ def read_held_resources(entry: HeldEntry, place: DocumentLocation) -> CommonPlac
     }
 
 
-def held_to_dict(
+def held_resources_to_dict(
     held: PodPlacement | ContainerPlacement, node: str, memory_of: DeviceMemory
 ) -> dict[str, Any]:
-    """Return what is held on a node, by field of `HeldEntry`."""
+    """Return what is held on a node, by field of `HeldResourcesEntry`."""
     devices = [
         {
             "type": d.type,
@@ -130,7 +136,7 @@ def held_to_dict(
         if held.cpu_milli is None
         else amounts_by_numa_node_to_dict(held.cpu_milli),
         "memory": amounts_by_numa_node_to_dict(held.memory_bytes),
-        "hugepages": pages_to_dict(held.hugepages),
+        "hugepages": hugepages_to_dict(held.hugepages),
         "devices": devices,
         "env": dict(held.env),
     }
@@ -148,19 +154,19 @@ def _id(text: str, place: DocumentLocation) -> int:
     return 0
 
 
-class ContainerEntry(HeldEntry):
+class ContainerHeldResourcesEntry(HeldResourcesEntry):
     """What one container of a pod holds."""
 
     name: str
 
 
-class HeldOnNodeEntry(HeldEntry):
+class PodHeldResourcesEntry(HeldResourcesEntry):
     """What one pod holds of its node."""
 
-    containers: tuple[ContainerEntry, ...] = ()
+    containers: tuple[ContainerHeldResourcesEntry, ...] = ()
 
 
-class PodEntry(HeldOnNodeEntry):
+class PlacedPodEntry(PodHeldResourcesEntry):
     """Where one pod runs."""
 
     name: str
@@ -196,7 +202,7 @@ class TierEntry(Part):
     value: int
     bound: int | None = None
     proven: bool = False
-    bound_from: BoundSource | None = None
+    bound_from: TierBoundSource | None = None
     binds: tuple[TierBottleneckEntry, ...] = ()
 
 
@@ -217,7 +223,7 @@ class UnplacedEntry(Part):
     guessed: bool = False
 
 
-class RejectedPlaceEntry(Part):
+class RuleBreakingPlaceEntry(Part):
     """A place that was chosen for a pod and broke a rule: a defect of placer.
 
     Attributes:
@@ -254,14 +260,14 @@ class PlacementFile(Part):
     status: Literal["placed", "partly-placed", "infeasible", "gave-up"] | None = None
     strategy: NodeStrategy | None = None
     tiers: tuple[TierEntry, ...] = ()
-    pods: tuple[PodEntry, ...]
+    pods: tuple[PlacedPodEntry, ...]
     moves: tuple[MoveEntry, ...] = ()
     unplaced: tuple[UnplacedEntry, ...] = ()
-    rejected: tuple[RejectedPlaceEntry, ...] = ()
+    rejected: tuple[RuleBreakingPlaceEntry, ...] = ()
     timing: Json = Field(default_factory=dict)
 
 
-def solve_answer_to_json(answer: Answer, instance: Instance, timing: Mapping[str, object]) -> Json:
+def solve_answer_to_dict(answer: Answer, instance: Instance, timing: Mapping[str, object]) -> Json:
     """Return the document of an answer; pods stand in the order of the instance."""
     placement, tiers, unplaced, moves = _parts(answer)
     running = [runner.pod for runner in instance.running]
@@ -314,23 +320,26 @@ def placement_from_document(document: DocumentInFile) -> Placement:
 
 def placement_and_outcome_from_document(
     document: DocumentInFile,
-) -> tuple[Placement, OutcomeInFile]:
+) -> tuple[Placement, OutcomeInPlacementFile]:
     """Return the placement of a document, and the claims about it, which are not checked here.
 
     Raises:
         InputError: The document is not a placement.
 
     """
-    place = DocumentLocation(document, Faults([document]))
-    file = read_as(PlacementFile, place, nulls=True)
-    claims = OutcomeInFile(
+    place = DocumentLocation(document, FileFaults([document]))
+    file = read_part_as(PlacementFile, place, nulls=True)
+    claims = OutcomeInPlacementFile(
         file.status,
-        tuple(TierClaim(t.name, t.value, t.bound, t.proven) for t in file.tiers),
-        tuple(MoveInFile((m.namespace, m.name), m.source, m.target, m.mends) for m in file.moves),
+        tuple(TierInPlacementFile(t.name, t.value, t.bound, t.proven) for t in file.tiers),
+        tuple(
+            MoveInPlacementFile((m.namespace, m.name), m.source, m.target, m.mends)
+            for m in file.moves
+        ),
         file.strategy,
     )
     pods = tuple(
-        read_place(
+        read_pod_placement(
             entry, (entry.name, entry.namespace, entry.gang, entry.node), place.at("pods", i)
         )
         for i, entry in enumerate(file.pods)
@@ -401,21 +410,23 @@ def _pod(pod: PodPlacement, memory_of: DeviceMemory) -> Json:
         "namespace": pod.namespace,
         "gang": pod.gang,
         "node": pod.node,
-        **place_on_node_to_json(pod, memory_of),
+        **pod_placement_to_dict(pod, memory_of),
     }
 
 
-def place_on_node_to_json(pod: PodPlacement, memory_of: DeviceMemory) -> Json:
+def pod_placement_to_dict(pod: PodPlacement, memory_of: DeviceMemory) -> Json:
     """Return what a pod holds of its node."""
-    held = held_to_dict(pod, pod.node, memory_of)
+    held = held_resources_to_dict(pod, pod.node, memory_of)
     return {
         "cpuset": format_cpu_list(pod.cpuset),
-        **HeldOnNodeEntry.written(cpu_milli=held.pop("cpu_milli")),
+        **PodHeldResourcesEntry.written(cpu_milli=held.pop("cpu_milli")),
         "containers": [
             {
                 "name": container.name,
                 "cpuset": format_cpu_list(container.cpuset),
-                **ContainerEntry.written(**held_to_dict(container, pod.node, memory_of)),
+                **ContainerHeldResourcesEntry.written(
+                    **held_resources_to_dict(container, pod.node, memory_of)
+                ),
             }
             for container in pod.containers
         ],
@@ -423,8 +434,8 @@ def place_on_node_to_json(pod: PodPlacement, memory_of: DeviceMemory) -> Json:
     }
 
 
-def read_place(
-    entry: HeldOnNodeEntry, whose: tuple[str, str, str | None, str], place: DocumentLocation
+def read_pod_placement(
+    entry: PodHeldResourcesEntry, whose: tuple[str, str, str | None, str], place: DocumentLocation
 ) -> PodPlacement:
     """Read what a pod holds of its node.
 

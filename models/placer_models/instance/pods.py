@@ -3,15 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from placer_models.files.errors import in_quotes
-from placer_models.files.faults import DocumentLocation, Faults
+from placer_models.files.faults import DocumentLocation, FileFaults
 from placer_models.files.part import Json, check_name
 from placer_models.host_ports import HostPort
 from placer_models.instance.affinity import (
-    affinity_terms,
-    affinity_to_dict,
     file_location_of_term_level,
     node_affinity_to_dict,
+    pod_affinity_to_dict,
+    read_affinity_terms,
     read_node_affinity,
     read_spread_constraints,
     spread_to_list,
@@ -25,16 +24,17 @@ from placer_models.instance.cpu_policies import (
 )
 from placer_models.instance.device_strategies import read_device_strategies
 from placer_models.instance.functions import read_function_selectors
-from placer_models.instance.joint import joint_to_dict, read_joint
+from placer_models.instance.joint import joint_allocation_to_dict, read_joint_allocation
 from placer_models.instance.requests import (
-    RequestsAndLimitsReader,
-    device_type_of,
+    InstanceRequestsReader,
+    device_type_of_written_name,
     requests_to_dict,
 )
-from placer_models.instance.schema import ContainerPart, MemberPart, PodSpecPart, VariantPart
+from placer_models.instance.schema import ContainerPart, GangMemberPart, PodSpecPart, VariantPart
 from placer_models.instance.wish_schema import HostPortPart, TolerationPart
-from placer_models.legal import SpecFault, spec_faults
+from placer_models.legal import PodSpecFault, spec_faults
 from placer_models.limits import NO_LIMITS, ContainerLimits, PodLimits
+from placer_models.message_text import in_quotes
 from placer_models.placement import NamespacedName
 from placer_models.pod import (
     Container,
@@ -49,8 +49,8 @@ from placer_models.policy import (
     AlignmentScope,
     BindPolicy,
     DeviceChoicePolicy,
-    DeviceScope,
     QosClass,
+    SameTypeDevicesScope,
 )
 from placer_models.reasons import Illegal
 
@@ -100,7 +100,7 @@ class InstancePodReader:
 
     def __init__(
         self,
-        requests: RequestsAndLimitsReader,
+        requests: InstanceRequestsReader,
         *,
         on_arm_alone: bool,
         device_choice: DeviceChoicePolicy | None = None,
@@ -168,7 +168,7 @@ class InstancePodReader:
             )
         variants = self._variants(part, cpu_limits if is_burst else (), place)
         asking = [containers, *(one.containers for one in variants)]
-        joint = read_joint(
+        joint = read_joint_allocation(
             part.joint_allocate,
             {d.type for container in containers for d in container.requests.devices},
             place.at("jointAllocate"),
@@ -185,7 +185,7 @@ class InstancePodReader:
             node_affinity=read_node_affinity(part.node_affinity),
             tolerations=tuple(written.toleration for written in part.tolerations),
             labels=tuple(sorted(part.labels.items())),
-            affinity=affinity_terms(part),
+            affinity=read_affinity_terms(part),
             spread=read_spread_constraints(part.topology_spread),
             functions=read_function_selectors(
                 part.vf_selector,
@@ -272,7 +272,7 @@ class InstancePodReader:
 
         That is no fault if such pods are to be skipped. What cannot be read always is one.
         """
-        own = Faults([place.document], most=None)
+        own = FileFaults([place.document], most=None)
         spec, limits = self.spec(part, replace(place, faults=own), on_arm_alone=on_arm_alone)
         error = own.only_illegal()
         if error is None or not self._skip_illegal:
@@ -285,12 +285,12 @@ class InstancePodReader:
 
     def _scopes(
         self, part: PodSpecPart, containers: Sequence[Container], place: DocumentLocation
-    ) -> tuple[tuple[str, DeviceScope], ...]:
+    ) -> tuple[tuple[str, SameTypeDevicesScope], ...]:
         """Return the scope of each device type that the pod asks for."""
         asked = {request.type for c in containers for request in c.requests.devices}
-        scopes: dict[str, DeviceScope] = {}
+        scopes: dict[str, SameTypeDevicesScope] = {}
         for written, scope in part.required_topology_scope.items():
-            kind = device_type_of(written)
+            kind = device_type_of_written_name(written)
             if kind not in asked:
                 place.at("requiredTopologyScope", written).fault(
                     f"this pod asks for no {in_quotes(written)}; a scope is for what it asks for",
@@ -303,7 +303,9 @@ class InstancePodReader:
             scopes[kind] = scope
         return tuple(sorted(scopes.items()))
 
-    def members(self, part: MemberPart, namespace: str, place: DocumentLocation) -> tuple[Pod, ...]:
+    def members(
+        self, part: GangMemberPart, namespace: str, place: DocumentLocation
+    ) -> tuple[Pod, ...]:
         """Return the pods of one template."""
         self._count += part.replicas or 1
         if self._count > MAX_PODS:
@@ -381,7 +383,7 @@ def _host_ports(part: PodSpecPart, place: DocumentLocation) -> tuple[HostPort, .
     return tuple(sorted(ports))
 
 
-def _place_of(fault: SpecFault, part: PodSpecPart, place: DocumentLocation) -> DocumentLocation:
+def _place_of(fault: PodSpecFault, part: PodSpecPart, place: DocumentLocation) -> DocumentLocation:
     """Return the place of the field of a spec that is at fault."""
     match fault.field:
         case ("containers", int(index), *rest):
@@ -401,7 +403,7 @@ def _place_of(fault: SpecFault, part: PodSpecPart, place: DocumentLocation) -> D
     return place
 
 
-def _message_of(fault: SpecFault, part: PodSpecPart) -> str:
+def _message_of(fault: PodSpecFault, part: PodSpecPart) -> str:
     """Return what is wrong with a spec in the words of files."""
     name = str(fault.field[0])
     given = "" if part.qos else ", for none is given"
@@ -435,11 +437,11 @@ def pod_to_dict(pod: Pod) -> Json:
             ],
             labels=dict(spec.labels),
         ),
-        **affinity_to_dict(spec),
+        **pod_affinity_to_dict(spec),
         **PodSpecPart.written(
             topology_spread=spread_to_list(spec.spread),
             vf_selector={kind: dict(wish) for kind, wish in spec.functions},
-            joint_allocate=joint_to_dict(spec.joint),
+            joint_allocate=joint_allocation_to_dict(spec.joint),
             allocate_strategy=dict(spec.strategies),
             variants=[
                 {

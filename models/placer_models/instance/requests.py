@@ -14,7 +14,6 @@ from placer_models.device_request import (
     WHOLE_GPUS,
     parse_whole,
 )
-from placer_models.files.errors import in_quotes, spelling_suggestion
 from placer_models.files.faults import DocumentLocation
 from placer_models.files.part import Json
 from placer_models.instance.device_shares import (
@@ -26,14 +25,15 @@ from placer_models.instance.device_shares import (
 )
 from placer_models.instance.hugepages import (
     PREFIX,
+    hugepages_asked,
     hugepages_resource_name,
-    pages_asked,
     parse_hugepages_request_bytes,
     parse_page_size,
 )
-from placer_models.instance.schema import SharePart
+from placer_models.instance.schema import DeviceSharePart
 from placer_models.legal_shares import SharedQuantityUnits
 from placer_models.limits import ContainerLimits
+from placer_models.message_text import in_quotes, spelling_suggestion
 from placer_models.mig import mig_device_types
 from placer_models.pod import Container, DeviceRequest, Resources
 from placer_models.quantity import format_bytes, parse_bytes, parse_milli
@@ -89,7 +89,7 @@ _PART_OF_A_GPU = re.compile(r"[0-9]*\.[0-9]+|[0-9]+m")
 _TYPE_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,251}[A-Za-z0-9])?")
 
 
-class RequestsAndLimitsReader:
+class InstanceRequestsReader:
     """Reads requests and limits.
 
     Args:
@@ -107,7 +107,7 @@ class RequestsAndLimitsReader:
         self,
         requests: Mapping[str, str],
         limits: Mapping[str, str],
-        shares: Sequence[SharePart],
+        shares: Sequence[DeviceSharePart],
         place: DocumentLocation,
     ) -> tuple[Resources, ContainerLimits]:
         """Return what is asked for, and the limits.
@@ -139,7 +139,7 @@ class RequestsAndLimitsReader:
         resources = Resources(
             cpu_milli=asked.pop(CPU, 0),
             memory_bytes=asked.pop(MEMORY, 0),
-            hugepages=pages_asked(
+            hugepages=hugepages_asked(
                 {name: asked.pop(name) for name in list(asked) if name.startswith(PREFIX)}
             ),
             devices=merged_device_requests(
@@ -173,7 +173,7 @@ class RequestsAndLimitsReader:
             place.fault(str(error))
             return None
 
-    def _check_shares(self, shares: Sequence[SharePart], place: DocumentLocation) -> None:
+    def _check_shares(self, shares: Sequence[DeviceSharePart], place: DocumentLocation) -> None:
         """Refuse shares of what is not a device type, or is one under another name."""
         for i, part in enumerate(shares):
             if part.type in self._types | {GPU}:
@@ -281,7 +281,7 @@ def check_extended_name(name: str) -> None:
         or current_share_resource_name(name)
     ):
         raise ValueError(f"{in_quotes(name)} is what a machine has; take another name")
-    if is_mig_instance(device_type_of(name)):
+    if is_mig_instance(device_type_of_written_name(name)):
         raise ValueError(
             f"{in_quotes(name)} is cut out of a GPU; say by 'mig' which are in MIG mode"
         )
@@ -312,7 +312,7 @@ def parse_extended_amount(text: str) -> int:
     return _at_most(amount, MAX_EXTENDED, text, "1Pi")
 
 
-def device_type_of(written: str) -> str:
+def device_type_of_written_name(written: str) -> str:
     """Return the device type that a file means by this name."""
     if written in GPU_NAMES:
         return GPU
@@ -380,7 +380,7 @@ def _written(name: str, amounts: Mapping[str, str]) -> str:
 def _name(key: str) -> str:
     """Return the one name of a resource that may be spelt in several ways."""
     if key in GPU_NAMES or key.startswith(_NVIDIA_INSTANCE):
-        return device_type_of(key)
+        return device_type_of_written_name(key)
     if key.startswith(PREFIX):
         try:
             return hugepages_resource_name(parse_page_size(key.removeprefix(PREFIX)))

@@ -14,23 +14,27 @@ from placer_models.cluster import Node, RunningPod
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
 from placer_models.device import GPU, Device, is_mig_instance
 from placer_models.device_share import DeviceShare
-from placer_models.files.errors import cpu_ids_with_verb, in_quotes, number_with_noun
 from placer_models.files.faults import DocumentLocation
-from placer_models.instance.device_holders import DeviceHolders
+from placer_models.instance.device_holders import DeviceHolderLedger
 from placer_models.instance.functions import FunctionHolders, grants_with_virtual_functions
-from placer_models.instance.guessed_memory import MEMORY, PodWithUnlocatedMemory, guessed_holdings
+from placer_models.instance.guessed_memory import (
+    MEMORY,
+    PodWithUnlocatedMemory,
+    guessed_memory_of_running_pods,
+)
 from placer_models.instance.guessed_room import Resource
 from placer_models.instance.hugepages import take_running_pod_hugepages
 from placer_models.instance.nodes import missing_device_message
 from placer_models.instance.pods import InstancePodReader
-from placer_models.instance.requests import device_type_of
+from placer_models.instance.requests import device_type_of_written_name
 from placer_models.instance.running_defaults import (
-    default_container_cpus,
     numa_nodes_of_cpus_and_devices,
-    pool_cpus,
+    running_pool_cpus_of_node,
+    split_cpuset_over_containers,
 )
-from placer_models.instance.schema import RunningPart
-from placer_models.mig import gpu_of_mig_instance, mig_slices_covered
+from placer_models.instance.schema import RunningPodPart
+from placer_models.message_text import count_with_noun, cpu_ids_with_verb, in_quotes
+from placer_models.mig import gpu_minor_of_mig_instance, mig_slices_covered
 from placer_models.placement import DeviceGrant, PodPlacement
 from placer_models.pod import Pod
 from placer_models.policy import QosClass
@@ -43,7 +47,7 @@ class _Held:
     """What running pods hold of one node, with the pods' names, and what they leave."""
 
     cpus: dict[int, str] = field(default_factory=dict)
-    devices: DeviceHolders = field(default_factory=DeviceHolders)
+    devices: DeviceHolderLedger = field(default_factory=DeviceHolderLedger)
     room_bytes: dict[int, int] = field(default_factory=dict)
     pages: dict[tuple[int, int], int] = field(default_factory=dict)
     cuts: dict[tuple[int, int], tuple[str, str, int]] = field(default_factory=dict)
@@ -69,7 +73,7 @@ class _Seat:
     restarts_with: str = ""
 
 
-class RunningReader:
+class InstanceRunningPodReader:
     """Reads running pods; knows the nodes."""
 
     def __init__(self, nodes: Sequence[Node], pods: InstancePodReader) -> None:
@@ -79,7 +83,7 @@ class RunningReader:
         self._held: dict[str, _Held] = defaultdict(_Held)
         self._functions: FunctionHolders = {}
 
-    def read(self, part: RunningPart, place: DocumentLocation) -> None:
+    def read(self, part: RunningPodPart, place: DocumentLocation) -> None:
         """Read one running pod."""
         spec, limits, illegal = self._pods.spec_or_illegal(part, place)
         self._pods.take(part.namespace, part.name, place)
@@ -152,7 +156,7 @@ class RunningReader:
             room[size] = {numa: count for (numa, of), count in held.pages.items() if of == size}
         runners = [_runner(seat) for seat in seats]
         several = len(node.machine.topology.numa_nodes) > 1
-        found = guessed_holdings(node, owned, runners, room)
+        found = guessed_memory_of_running_pods(node, owned, runners, room)
         for seat, one, laid in zip(seats, runners, found, strict=True):
             seat.guessed |= several and one.is_open
             if seat.memory is None:
@@ -165,7 +169,7 @@ class RunningReader:
                 }
 
     def _cpus(
-        self, part: RunningPart, pod: Pod, node: Node, place: DocumentLocation, *, illegal: bool
+        self, part: RunningPodPart, pod: Pod, node: Node, place: DocumentLocation, *, illegal: bool
     ) -> CpuSet:
         qos, at = pod.spec.qos, place.at("cpuset")
         if pod.spec.constrained_burst or (is_bound_by_policy(pod.spec, node) and part.cpuset):
@@ -179,14 +183,14 @@ class RunningReader:
             return frozenset()
         want = pod.spec.requests.cpu_milli // 1000
         if part.cpuset is None:
-            named = "CPUs" if illegal else number_with_noun(want, "CPU")
+            named = "CPUs" if illegal else count_with_noun(want, "CPU")
             if want or not illegal:
                 at.fault(f"is missing; name the {named} that this {qos} pod owns")
             return frozenset()
         cpus = parse_cpu_list(part.cpuset)
         if len(cpus) != want and not illegal:
             at.fault(
-                f"got {in_quotes(part.cpuset)}, {number_with_noun(len(cpus), 'CPU')}; "
+                f"got {in_quotes(part.cpuset)}, {count_with_noun(len(cpus), 'CPU')}; "
                 f"expected the {want} of its request"
             )
             return frozenset()
@@ -207,7 +211,7 @@ class RunningReader:
         return cpus
 
     def _cpus_of_homes(
-        self, part: RunningPart, pod: Pod, node: Node, at: DocumentLocation
+        self, part: RunningPodPart, pod: Pod, node: Node, at: DocumentLocation
     ) -> CpuSet:
         """Return the CPUs in the file, which name the NUMA nodes to whose pool the pod is bound."""
         known = node.machine.topology.cpu
@@ -224,14 +228,14 @@ class RunningReader:
         return cpus
 
     def _devices(
-        self, part: RunningPart, pod: Pod, node: Node, place: DocumentLocation, *, illegal: bool
+        self, part: RunningPodPart, pod: Pod, node: Node, place: DocumentLocation, *, illegal: bool
     ) -> tuple[DeviceGrant, ...]:
         known = {(d.type, d.minor): d for d in node.devices}
         requests, by_strategy = spec_on(pod.spec, node).requests, dict(pod.spec.strategies)
         given: dict[str, int] = defaultdict(int)
         grants = []
         for written, minors in part.devices.items():
-            kind = device_type_of(written)
+            kind = device_type_of_written_name(written)
             wanted = [
                 r.share
                 for r in requests.devices
@@ -279,7 +283,7 @@ class RunningReader:
             return f"gpu {minor} of node {node.name} is in MIG mode; its pods hold instances"
         cuts = self._held[node.name].cuts
         for part in mig_slices_covered(node.mig, kind, minor) if is_mig_instance(kind) else ():
-            first = cuts.setdefault((gpu_of_mig_instance(minor), part), (pod, kind, minor))
+            first = cuts.setdefault((gpu_minor_of_mig_instance(minor), part), (pod, kind, minor))
             if first[1:] != (kind, minor):
                 return (
                     f"{kind} {minor} overlaps an instance that the running pod "
@@ -345,7 +349,7 @@ def _placement(seat: _Seat, owned: Mapping[QosClass, CpuSet]) -> PodPlacement:
     pod, node = seat.pod, seat.node
     if pod.spec.qos.owns_cpus:
         return _placed_on(seat, seat.cpus)
-    pool = pool_cpus(pod.spec.qos, node, owned)
+    pool = running_pool_cpus_of_node(pod.spec.qos, node, owned)
     # The CPUs only name NUMA nodes: all of the pool there is meant.
     homes = numa_nodes_bound_to(
         _placed_on(seat, seat.cpus, () if seat.floats else None), pod.spec, node
@@ -368,7 +372,7 @@ def _placed_on(
         gang=seat.gang,
         node=node.name,
         cpuset=cpuset,
-        containers=default_container_cpus(pod.spec, cpuset, node.machine.topology),
+        containers=split_cpuset_over_containers(pod.spec, cpuset, node.machine.topology),
         memory_bytes=tuple(sorted((seat.memory or {}).items())),
         hugepages=tuple(
             (numa, size, count)

@@ -12,7 +12,9 @@ from placer_models.topology import Topology
 _NONE: CpuSet = frozenset()
 
 
-def pool_cpus(qos: QosClass, node: Node, owned: Mapping[QosClass, CpuSet]) -> CpuSet:
+def running_pool_cpus_of_node(
+    qos: QosClass, node: Node, owned: Mapping[QosClass, CpuSet]
+) -> CpuSet:
     """Return the CPUs that LS or BE pods of the node run on (C5, C6)."""
     taken = frozenset[int]().union(*owned.values())
     online = node.machine.topology.online - node.out_of_pools(taken)
@@ -54,7 +56,7 @@ def numa_nodes_of_cpus_and_devices(
     return frozenset(local)
 
 
-def default_container_cpus(
+def split_cpuset_over_containers(
     spec: PodSpec, cpuset: CpuSet, topology: Topology
 ) -> tuple[ContainerPlacement, ...]:
     """Return the CPUs of each container of a pod (rule ``containers``).

@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, ConfigDict, Field
 
 from placer_models.device import GPU
-from placer_models.device_strategy import DeviceRequestFanOut
-from placer_models.files.part import Amount, AmountsByName, DocumentMetadataPart, Id, Name, Part
+from placer_models.device_strategy import DeviceCountStrategy
+from placer_models.files.part import Amount, AmountsByName, Id, Name, Part, PlacerFileMetadataPart
 from placer_models.instance.demand_schema import ExpectedDemandPart
 from placer_models.instance.fields import (
     Alignment,
@@ -24,7 +24,7 @@ from placer_models.instance.fields import (
     Pages,
     Percent,
     PodBindPolicy,
-    PodExclusive,
+    PodExclusivePolicy,
     Priority,
     Switch,
 )
@@ -33,12 +33,12 @@ from placer_models.instance.wish_schema import (
     Bind,
     ExclusiveWish,
     HostPortPart,
-    JointPart,
+    JointDevicesPart,
     NodeAffinityPart,
     OneOf,
     PodAffinityPart,
+    RequiredOrPreferredPart,
     SpreadParts,
-    StrengthPart,
     TaintPart,
     TolerationPart,
 )
@@ -48,14 +48,14 @@ from placer_models.policy import (
     AlignmentScope,
     BindPolicy,
     DeviceChoicePolicy,
-    DeviceScope,
     NumaStrategy,
     PartitionPolicy,
     QosClass,
+    SameTypeDevicesScope,
 )
 
 
-class CpuManagerOptions(Part):
+class CpuManagerPolicyOptionsPart(Part):
     """What the kubelet's CPU manager is told, in its own names."""
 
     model_config = ConfigDict(alias_generator=lambda name: name.replace("_", "-"))
@@ -66,13 +66,13 @@ class CpuManagerOptions(Part):
     prefer_align_cpus_by_uncorecache: Switch = False
 
 
-class KubeletPart(Part):
+class KubeletConfigurationPart(Part):
     """The part of a node's KubeletConfiguration that says where CPUs come from."""
 
-    cpu_manager_policy_options: CpuManagerOptions = CpuManagerOptions()
+    cpu_manager_policy_options: CpuManagerPolicyOptionsPart = CpuManagerPolicyOptionsPart()
 
 
-class NodePart(Part):
+class InstanceNodePart(Part):
     """Nodes that are alike; the name may be a host list."""
 
     name: str = Field(description="One name, or many as a host list: gpu-[00-03].")
@@ -88,7 +88,7 @@ class NodePart(Part):
     cpu_bind_policy: NodeBind | None = None
     cpu_locality: Localities | None = None
     numa_allocate_strategy: NumaStrategy | None = None
-    kubelet: KubeletPart = KubeletPart()
+    kubelet: KubeletConfigurationPart = KubeletConfigurationPart()
     numa_policy: Alignment | None = None
     numa_scope: AlignmentScope | None = None
     unhealthy_devices: dict[str, tuple[Minor, ...]] = Field(default_factory=dict)
@@ -124,7 +124,7 @@ class NodePart(Part):
     )
 
 
-class SharePart(Part):
+class DeviceSharePart(Part):
     """The same share of each of ``count`` devices of one type; entries mean different devices."""
 
     type: str = GPU
@@ -147,7 +147,7 @@ class ContainerPart(Part):
     role: ContainerRole = ContainerRole.APP
     requests: AmountsByName = Field(default_factory=dict)
     limits: AmountsByName = Field(default_factory=dict)
-    shares: tuple[SharePart, ...] = ()
+    shares: tuple[DeviceSharePart, ...] = ()
 
 
 class VariantPart(Part):
@@ -164,7 +164,7 @@ class PodSpecPart(Part):
     qos: QosClass | None = None
     requests: AmountsByName = Field(default_factory=dict)
     limits: AmountsByName = Field(default_factory=dict)
-    shares: tuple[SharePart, ...] = ()
+    shares: tuple[DeviceSharePart, ...] = ()
     containers: tuple[ContainerPart, ...] = ()
     cpu_bind_policy: Bind | None = None
     cpu_locality: Localities = ()
@@ -178,16 +178,16 @@ class PodSpecPart(Part):
     affinity: PodAffinityPart | None = None
     anti_affinity: PodAffinityPart | None = None
     topology_spread: SpreadParts = ()
-    joint_allocate: JointPart | None = None
+    joint_allocate: JointDevicesPart | None = None
     vf_selector: dict[str, dict[str, OneOf]] = Field(
         default_factory=dict,
         description="By device type: labels of the virtual function that comes with each share.",
     )
-    allocate_strategy: dict[str, DeviceRequestFanOut] = Field(
+    allocate_strategy: dict[str, DeviceCountStrategy] = Field(
         default_factory=dict,
         description="By device type: of how many devices the pod has what it asks of one.",
     )
-    required_topology_scope: dict[str, DeviceScope] = Field(default_factory=dict)
+    required_topology_scope: dict[str, SameTypeDevicesScope] = Field(default_factory=dict)
     variants: tuple[VariantPart, ...] = Field(
         (), description="Other devices that the pod asks for on some nodes; the first counts."
     )
@@ -202,13 +202,13 @@ class PodSpecPart(Part):
     )
 
 
-class MemberPart(PodSpecPart):
+class GangMemberPart(PodSpecPart):
     """One member of a gang, or as many alike as there are replicas."""
 
     replicas: Count | None = None
 
 
-class PodPart(MemberPart):
+class WaitingPodPart(GangMemberPart):
     """A pod that waits by itself, or as many alike as there are replicas."""
 
     namespace: Name = "default"
@@ -223,7 +223,7 @@ class NetworkLevelPart(Part):
     label: str
 
 
-class GatherPart(StrengthPart):
+class GangGatherPart(RequiredOrPreferredPart):
     """Levels at which a gang is in one domain, or would like to be."""
 
     expected = "levels with their strength, such as 'preferred: rack'"
@@ -236,11 +236,13 @@ def _gather(value: object) -> object:
     return {"required": value} if isinstance(value, str) else value
 
 
-Gather = Annotated[GatherPart, BeforeValidator(_gather, json_schema_input_type=Level | GatherPart)]
+Gather = Annotated[
+    GangGatherPart, BeforeValidator(_gather, json_schema_input_type=Level | GangGatherPart)
+]
 """``node`` alone is a demand; ``{preferred: rack}`` is a wish."""
 
 
-class LevelSpreadPart(StrengthPart):
+class GangLevelSpreadPart(RequiredOrPreferredPart):
     """Levels, each with the most members that one of its domains may have."""
 
     expected = "levels with their most, such as 'required: {rack: 2}'"
@@ -255,7 +257,7 @@ class GangTopologyPart(Part):
     name: Name
     namespace: Name = "default"
     gather: Gather | None = None
-    spread: LevelSpreadPart | None = None
+    spread: GangLevelSpreadPart | None = None
     multiples: dict[Level, Count] = Field(default_factory=dict)
 
 
@@ -269,7 +271,7 @@ class GangPart(GangTopologyPart):
     minimum: Count | None = None
     priority: Priority = 0
     weight: Count = 1
-    pods: tuple[MemberPart, ...] = Field(min_length=1)
+    pods: tuple[GangMemberPart, ...] = Field(min_length=1)
 
 
 class GangGroupPart(Part):
@@ -280,7 +282,7 @@ class GangGroupPart(Part):
     gangs: tuple[str, ...] = Field(min_length=1)
 
 
-class RunningPart(PodSpecPart):
+class RunningPodPart(PodSpecPart):
     """A pod in its place."""
 
     namespace: Name = "default"
@@ -309,7 +311,7 @@ class DefaultsPart(Part):
     """What the scheduler is set to: it holds where neither a pod nor its node says anything."""
 
     cpu_bind_policy: BindPolicy | None = None
-    cpu_exclusive_policy: PodExclusive | None = None
+    cpu_exclusive_policy: PodExclusivePolicy | None = None
     numa_policy: Alignment | None = None
     numa_allocate_strategy: NumaStrategy | None = None
 
@@ -342,11 +344,17 @@ UNSUPPORTED = {
 _STRENGTH = ", or one of them with its strength: {required: "
 
 SHORT_FORMS = {
-    "BindPart": f"{', '.join(PodBindPolicy)}{_STRENGTH}{PodBindPolicy.FULL_PCPUS}}}",
-    "ExclusivePart": f"{', '.join(PodExclusive)}{_STRENGTH}{PodExclusive.PCPU_LEVEL}}}",
-    "GatherPart": "a level such as node or rack, or levels with their strength: {preferred: rack}",
-    "JointPart": "types and a scope, such as {deviceTypes: [gpu, rdma], requiredScope: SamePCIe}",
-    "LevelSpreadPart": "levels with their most, such as {required: {rack: 2}}",
+    "BindPolicyPart": f"{', '.join(PodBindPolicy)}{_STRENGTH}{PodBindPolicy.FULL_PCPUS}}}",
+    "ExclusivePolicyPart": (
+        f"{', '.join(PodExclusivePolicy)}{_STRENGTH}{PodExclusivePolicy.PCPU_LEVEL}}}"
+    ),
+    "GangGatherPart": (
+        "a level such as node or rack, or levels with their strength: {preferred: rack}"
+    ),
+    "JointDevicesPart": (
+        "types and a scope, such as {deviceTypes: [gpu, rdma], requiredScope: SamePCIe}"
+    ),
+    "GangLevelSpreadPart": "levels with their most, such as {required: {rack: 2}}",
 }
 
 
@@ -359,14 +367,14 @@ class InstanceFile(Part):
 
     api_version: Literal["placer/v1"]
     kind: Literal["Instance"]
-    metadata: DocumentMetadataPart = DocumentMetadataPart()
+    metadata: PlacerFileMetadataPart = PlacerFileMetadataPart()
     machines: tuple[MachineFile, ...] = ()
     network_topology: tuple[NetworkLevelPart, ...] = ()
-    nodes: tuple[NodePart, ...] = ()
-    pods: tuple[PodPart, ...] = ()
+    nodes: tuple[InstanceNodePart, ...] = ()
+    pods: tuple[WaitingPodPart, ...] = ()
     gangs: tuple[GangPart, ...] = ()
     gang_groups: tuple[GangGroupPart, ...] = ()
-    running: tuple[RunningPart, ...] = ()
+    running: tuple[RunningPodPart, ...] = ()
     running_gangs: tuple[RunningGangPart, ...] = ()
     defaults: DefaultsPart | None = Field(
         None, description="What holds where neither a pod nor its node says anything."

@@ -8,14 +8,14 @@ from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 from placer_models.affinity import InNodeAffinityLevel
 from placer_models.files.part import Part
 from placer_models.host_ports import ANY_IP, MOST_PORT, HostPort, PortProtocol
-from placer_models.instance.fields import Count, PodBindPolicy, PodExclusive, as_tuple
+from placer_models.instance.fields import Count, PodBindPolicy, PodExclusivePolicy, as_tuple
 from placer_models.node_affinity import NodeTerm
-from placer_models.policy import MOST_WEIGHT, JointScope
+from placer_models.policy import MOST_WEIGHT, JointDevicesScope
 from placer_models.selectors import COMPARING, LabelExpression, SelectorOperator
 from placer_models.taints import TaintEffect, Toleration, TolerationOperator
 
 
-class StrengthPart(Part):
+class RequiredOrPreferredPart(Part):
     """What is required, what is preferred, or both.
 
     Attributes:
@@ -40,7 +40,7 @@ class StrengthPart(Part):
 ONE_STRENGTH = ConfigDict(json_schema_extra={"minProperties": 1, "maxProperties": 1})
 
 
-class BindPart(StrengthPart):
+class BindPolicyPart(RequiredOrPreferredPart):
     """A bind policy and its strength: one of the two is given."""
 
     model_config = ONE_STRENGTH
@@ -52,14 +52,14 @@ class BindPart(StrengthPart):
     required: PodBindPolicy | None = None
 
 
-class JointPart(Part):
+class JointDevicesPart(Part):
     """Devices of several types side by side; without a scope SamePCIe is a wish."""
 
     model_config = ConfigDict(json_schema_extra={"maxProperties": 2})
 
     device_types: tuple[str, ...] = Field(min_length=2)
-    required_scope: JointScope | None = None
-    preferred_scope: JointScope | None = None
+    required_scope: JointDevicesScope | None = None
+    preferred_scope: JointDevicesScope | None = None
 
     @model_validator(mode="after")
     def _one_scope_at_most(self) -> Self:
@@ -84,12 +84,12 @@ def _wished(value: object) -> object:
 
 
 Bind = Annotated[
-    BindPart, BeforeValidator(_wished, json_schema_input_type=PodBindPolicy | BindPart)
+    BindPolicyPart, BeforeValidator(_wished, json_schema_input_type=PodBindPolicy | BindPolicyPart)
 ]
 """``FullPCPUs`` alone is a wish; ``{required: FullPCPUs}`` is a demand."""
 
 
-class ExclusivePart(StrengthPart):
+class ExclusivePolicyPart(RequiredOrPreferredPart):
     """An exclusive policy and its strength: one of the two is given."""
 
     model_config = ONE_STRENGTH
@@ -97,17 +97,18 @@ class ExclusivePart(StrengthPart):
     at_most = 1
     expected = "one policy with its strength, such as 'required: PCPULevel'"
 
-    preferred: PodExclusive | None = None
-    required: PodExclusive | None = None
+    preferred: PodExclusivePolicy | None = None
+    required: PodExclusivePolicy | None = None
 
 
 ExclusiveWish = Annotated[
-    ExclusivePart, BeforeValidator(_wished, json_schema_input_type=PodExclusive | ExclusivePart)
+    ExclusivePolicyPart,
+    BeforeValidator(_wished, json_schema_input_type=PodExclusivePolicy | ExclusivePolicyPart),
 ]
 """As for the bind policy: ``PCPULevel`` alone is a wish."""
 
 
-class ExpressionPart(Part):
+class LabelExpressionPart(Part):
     """A condition on one label."""
 
     key: str
@@ -120,7 +121,7 @@ class ExpressionPart(Part):
         return self
 
 
-class PodExpressionPart(ExpressionPart):
+class PodLabelExpressionPart(LabelExpressionPart):
     """A condition on one label of pods."""
 
     @model_validator(mode="after")
@@ -131,13 +132,15 @@ class PodExpressionPart(ExpressionPart):
 
 
 PodExpressions = Annotated[
-    tuple[PodExpressionPart, ...],
-    BeforeValidator(as_tuple, json_schema_input_type=PodExpressionPart | list[PodExpressionPart]),
+    tuple[PodLabelExpressionPart, ...],
+    BeforeValidator(
+        as_tuple, json_schema_input_type=PodLabelExpressionPart | list[PodLabelExpressionPart]
+    ),
 ]
 """One expression, or several."""
 
 
-def label_expression_of(part: ExpressionPart) -> LabelExpression:
+def label_expression_of(part: LabelExpressionPart) -> LabelExpression:
     """Return what one label must say."""
     return LabelExpression(part.key, part.operator, tuple(sorted({*(part.values or ())})))
 
@@ -180,14 +183,14 @@ class WhenUnsatisfiable(StrEnum):
     SCHEDULE_ANYWAY = "ScheduleAnyway"
 
 
-class NodeInclusion(StrEnum):
+class NodeInclusionPolicy(StrEnum):
     """Whether it limits the nodes that are looked at."""
 
     HONOR = "Honor"
     IGNORE = "Ignore"
 
 
-class SpreadPart(Part):
+class TopologySpreadPart(Part):
     """How evenly pods with such labels are to be over domains of nodes."""
 
     topology_key: str
@@ -195,8 +198,8 @@ class SpreadPart(Part):
     max_skew: Count = 1
     when_unsatisfiable: WhenUnsatisfiable = WhenUnsatisfiable.DO_NOT_SCHEDULE
     min_domains: Count = 1
-    node_affinity_policy: NodeInclusion = NodeInclusion.HONOR
-    node_taints_policy: NodeInclusion = NodeInclusion.IGNORE
+    node_affinity_policy: NodeInclusionPolicy = NodeInclusionPolicy.HONOR
+    node_taints_policy: NodeInclusionPolicy = NodeInclusionPolicy.IGNORE
 
     @model_validator(mode="after")
     def _is_one_or_the_other(self) -> Self:
@@ -206,13 +209,13 @@ class SpreadPart(Part):
 
 
 SpreadParts = Annotated[
-    tuple[SpreadPart, ...],
-    BeforeValidator(as_tuple, json_schema_input_type=SpreadPart | list[SpreadPart]),
+    tuple[TopologySpreadPart, ...],
+    BeforeValidator(as_tuple, json_schema_input_type=TopologySpreadPart | list[TopologySpreadPart]),
 ]
 """One constraint, or several."""
 
 
-class AffinityTermPart(PodSelectorPart):
+class PodAffinityTermPart(PodSelectorPart):
     """Pods that have these labels, and what being together with them means."""
 
     level: InNodeAffinityLevel = InNodeAffinityLevel.NODE
@@ -229,33 +232,38 @@ class AffinityTermPart(PodSelectorPart):
         return self
 
 
-class PreferredAffinityTermPart(AffinityTermPart):
+class PreferredPodAffinityTermPart(PodAffinityTermPart):
     """Pods that a pod would like to be with, or apart from, and how much."""
 
     weight: Annotated[int, Field(ge=1, le=MOST_WEIGHT)] = 1
 
 
-class PodAffinityPart(StrengthPart):
+class PodAffinityPart(RequiredOrPreferredPart):
     """Pods to be with, or apart from, as a demand or a wish."""
 
     expected = "terms, such as 'required: {matchLabels: {app: web}}'"
 
     required: Annotated[
-        tuple[AffinityTermPart, ...],
-        BeforeValidator(as_tuple, json_schema_input_type=AffinityTermPart | list[AffinityTermPart]),
+        tuple[PodAffinityTermPart, ...],
+        BeforeValidator(
+            as_tuple, json_schema_input_type=PodAffinityTermPart | list[PodAffinityTermPart]
+        ),
     ] = ()
     preferred: Annotated[
-        tuple[PreferredAffinityTermPart, ...],
+        tuple[PreferredPodAffinityTermPart, ...],
         BeforeValidator(
             as_tuple,
-            json_schema_input_type=PreferredAffinityTermPart | list[PreferredAffinityTermPart],
+            json_schema_input_type=PreferredPodAffinityTermPart
+            | list[PreferredPodAffinityTermPart],
         ),
     ] = ()
 
 
 NodeExpressions = Annotated[
-    tuple[ExpressionPart, ...],
-    BeforeValidator(as_tuple, json_schema_input_type=ExpressionPart | list[ExpressionPart]),
+    tuple[LabelExpressionPart, ...],
+    BeforeValidator(
+        as_tuple, json_schema_input_type=LabelExpressionPart | list[LabelExpressionPart]
+    ),
 ]
 """One expression about nodes, or several."""
 
@@ -286,7 +294,7 @@ class PreferredNodeTermPart(NodeTermPart):
     weight: Annotated[int, Field(ge=1, le=MOST_WEIGHT)]
 
 
-class NodeAffinityPart(StrengthPart):
+class NodeAffinityPart(RequiredOrPreferredPart):
     """What a pod asks of its node, or would like; meeting one of the required terms is enough."""
 
     expected = "terms, such as 'required: {matchExpressions: {key: zone, operator: Exists}}'"

@@ -18,8 +18,8 @@ from placer_models.bound import (
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.files.documents import API_VERSION
-from placer_models.files.part import DocumentMetadataPart, Json, none_if_default
-from placer_models.illegal_running import counted_as_legal
+from placer_models.files.part import Json, PlacerFileMetadataPart, none_if_default
+from placer_models.illegal_running import running_pod_counted_as_legal
 from placer_models.instance.defaults import defaults_to_dict
 from placer_models.instance.demand import expected_demand_to_dict
 from placer_models.instance.device_shares import grants_in_request_order
@@ -29,11 +29,11 @@ from placer_models.instance.gangs import (
     lone_pod_to_dict,
     running_gang_to_dict,
 )
-from placer_models.instance.hugepages import pages_to_dict
+from placer_models.instance.hugepages import hugepages_to_dict
 from placer_models.instance.machine_writer import machine_to_dict
 from placer_models.instance.nodes import minors_by_type, node_to_dict
 from placer_models.instance.pods import pod_to_dict
-from placer_models.instance.schema import InstanceFile, RunningPart
+from placer_models.instance.schema import InstanceFile, RunningPodPart
 from placer_models.node_strategy import NodeStrategy
 from placer_models.quantity import format_bytes
 
@@ -78,7 +78,7 @@ def instance_to_dict(instance: Instance, found_by_name: MachineTest) -> Json:
     return InstanceFile.written(
         api_version=API_VERSION,
         kind="Instance",
-        metadata=DocumentMetadataPart.written(name=instance.name) or None,
+        metadata=PlacerFileMetadataPart.written(name=instance.name) or None,
         machines=[
             machine_to_dict(machine, name)
             for name, machine in machines.items()
@@ -129,7 +129,7 @@ def running_pod_to_dict(running: RunningPod, node: Node, *, in_gang: bool) -> Js
         in_gang: Whether its gang is one of those that run.
 
     """
-    running = counted_as_legal(running)
+    running = running_pod_counted_as_legal(running)
     pod, placement = running.pod, running.placement
     cpus = _cpus_said(running, node)
     devices = grants_in_request_order(pod.spec.requests, placement.devices)
@@ -139,12 +139,12 @@ def running_pod_to_dict(running: RunningPod, node: Node, *, in_gang: bool) -> Js
             functions.setdefault(grant.type, {})[grant.minor] = function
     return {
         **pod_to_dict(pod),
-        **RunningPart.written(
+        **RunningPodPart.written(
             namespace=pod.namespace,
             node=placement.node,
             cpuset=None if cpus is None else format_cpu_list(cpus),
             memory={n: format_bytes(size) for n, size in placement.memory_bytes} or None,
-            hugepages=pages_to_dict(placement.hugepages) or None,
+            hugepages=hugepages_to_dict(placement.hugepages) or None,
             memory_guessed=running.guessed,
             devices=minors_by_type((grant.type, grant.minor) for grant in devices),
             vfs=functions,

@@ -18,7 +18,7 @@ ChunkValue = None | bool | int | float | str | list["ChunkValue"] | dict[str, "C
 """Values of YAML and JSON."""
 
 
-class ListItemOrDocument(NamedTuple):
+class ParsedListItemOrDocument(NamedTuple):
     """An item of a List, or a whole document (a List without its items).
 
     Attributes:
@@ -36,7 +36,7 @@ class ListItemOrDocument(NamedTuple):
     is_list: bool = False
 
 
-class Utf8Reader:
+class DumpUtf8Reader:
     """The text of a stream of UTF-8, without a byte order mark and without kubectl's errors."""
 
     def __init__(

@@ -6,9 +6,21 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from placer_models.kubernetes.chosen_devices import share_marking_device_set
-from placer_models.kubernetes.pod_spec import ReadPodSpec
-from placer_models.pod import Container, ContainerRole, DeviceRequest, JointAllocation, Resources
-from placer_models.policy import AlignmentPolicy, AlignmentScope, DeviceScope, JointScope, Strength
+from placer_models.kubernetes.pod_spec import ParsedPodSpec
+from placer_models.pod import (
+    Container,
+    ContainerRole,
+    DeviceRequest,
+    JointDevicesRequest,
+    Resources,
+)
+from placer_models.policy import (
+    AlignmentPolicy,
+    AlignmentScope,
+    JointDevicesScope,
+    RequiredOrPreferred,
+    SameTypeDevicesScope,
+)
 
 OF_THE_CLAIMS = "resource-claims"
 """The name of the container that stands for what a pod has by claims, from its start to its end.
@@ -30,7 +42,7 @@ def claim_container_name(index: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class ResourceClaimNumaShare:
+class SameNumaClaimedResources:
     """CPUs of one NUMA node, and devices beside them there."""
 
     cpus: int
@@ -38,7 +50,7 @@ class ResourceClaimNumaShare:
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimedResources:
+class PodResourcesByClaims:
     """What a pod has by claims.
 
     Attributes:
@@ -54,14 +66,14 @@ class ClaimedResources:
     """
 
     devices: Mapping[str, int] = field(default_factory=dict)
-    scopes: Mapping[str, DeviceScope] = field(default_factory=dict)
+    scopes: Mapping[str, SameTypeDevicesScope] = field(default_factory=dict)
     joint: tuple[str, ...] = ()
-    joint_scope: JointScope = JointScope.SAME_PCIE
-    numa_parts: tuple[ResourceClaimNumaShare, ...] = ()
+    joint_scope: JointDevicesScope = JointDevicesScope.SAME_PCIE
+    numa_parts: tuple[SameNumaClaimedResources, ...] = ()
     chosen: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
 
-def spec_with_claims(asked: ReadPodSpec, claimed: ClaimedResources) -> ReadPodSpec:
+def spec_with_claims(asked: ParsedPodSpec, claimed: PodResourcesByClaims) -> ParsedPodSpec:
     """Return what a pod asks for, including what its claims give it.
 
     If CPUs have to be of one NUMA node, each part of the claims is aligned by itself, and so is
@@ -76,7 +88,9 @@ def spec_with_claims(asked: ReadPodSpec, claimed: ClaimedResources) -> ReadPodSp
     itself = tuple(Container(name, amounts, role, limit) for name, amounts in parts)
     joint = spec.joint
     if claimed.joint:
-        joint = JointAllocation(claimed.joint, claimed.joint_scope, Strength.REQUIRED)
+        joint = JointDevicesRequest(
+            claimed.joint, claimed.joint_scope, RequiredOrPreferred.REQUIRED
+        )
     found = replace(
         spec,
         containers=(*itself, *spec.containers),
@@ -96,7 +110,7 @@ def spec_with_claims(asked: ReadPodSpec, claimed: ClaimedResources) -> ReadPodSp
     return replace(asked, spec=found)
 
 
-def _parts(claimed: ClaimedResources) -> Iterator[tuple[str, Resources]]:
+def _parts(claimed: PodResourcesByClaims) -> Iterator[tuple[str, Resources]]:
     """Yield the name and amounts of each container that stands for claimed resources.
 
     If some parts are each on one NUMA node, each other device is a part of its own, anywhere.

@@ -14,7 +14,7 @@ from placer_models.kubernetes.join import MOST_ZONE_DEVICES, NodeFromObjects
 from placer_models.visible_devices import UNNAMED_GPUS
 
 
-def amounts_as_counted_devices(joined: NodeFromObjects, types: Set[str]) -> NodeFromObjects:
+def with_amounts_as_counted_devices(joined: NodeFromObjects, types: Set[str]) -> NodeFromObjects:
     """Return a node with its amounts of devices as devices that are only counted.
 
     A node with several resources of one type, such as GPUs of two vendors, keeps them as amounts:
@@ -27,11 +27,11 @@ def amounts_as_counted_devices(joined: NodeFromObjects, types: Set[str]) -> Node
     """
     node = joined.node
     amounts = {name: n for name, n in node.extended if _is_counted(name, types)}
-    kinds = [type_asked_by_resource(name) for name in amounts]
+    kinds = [device_type_asked_by_resource(name) for name in amounts]
     counted = {
-        type_asked_by_resource(name): (name, n)
+        device_type_asked_by_resource(name): (name, n)
         for name, n in amounts.items()
-        if kinds.count(type_asked_by_resource(name)) == 1 and n <= MOST_ZONE_DEVICES
+        if kinds.count(device_type_asked_by_resource(name)) == 1 and n <= MOST_ZONE_DEVICES
     }
     if not counted:
         return joined
@@ -56,7 +56,7 @@ def _is_counted(name: str, types: Set[str]) -> bool:
     return name in types or (name in WHOLE_GPUS and GPU in types)
 
 
-def type_asked_by_resource(name: str) -> str:
+def device_type_asked_by_resource(name: str) -> str:
     """Return the type of the devices that a resource asks for."""
     return PERCENT_TYPES.get(name) or (GPU if name in DEVICE_RESOURCES else name)
 
@@ -75,7 +75,7 @@ def selector_for_nodes_listing_devices(
     return tuple(
         _beyond(name)
         for kind, name in sorted(counted)
-        if any(type_asked_by_resource(one) == kind and one != name for one in names)
+        if any(device_type_asked_by_resource(one) == kind and one != name for one in names)
     )
 
 

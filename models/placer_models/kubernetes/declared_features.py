@@ -6,7 +6,7 @@ only matter when a pod is changed keep no pod off a node.
 
 from collections.abc import Iterable, Iterator
 
-from placer_models.kubernetes.object_fields import ObjectFieldValue
+from placer_models.kubernetes.object_fields import KubeObjectFieldValue
 from placer_models.selectors import Labels
 
 RESTART_ALL_CONTAINERS = "RestartAllContainersOnContainerExits"
@@ -18,18 +18,18 @@ HOST_NETWORK_WITH_OWN_USERS = "UserNamespacesHostNetworkSupport"
 _NEEDED = (RESTART_ALL_CONTAINERS, HOST_NETWORK_WITH_OWN_USERS)
 
 
-def declared_feature_labels(status: ObjectFieldValue) -> Labels:
+def declared_feature_labels(status: KubeObjectFieldValue) -> Labels:
     """Return the labels of a node that stand for the features that it declares."""
     declared = {item.text() for item in status.get("declaredFeatures").items()}
     return _labels(feature for feature in _NEEDED if feature in declared)
 
 
-def needed_declared_feature_labels(spec: ObjectFieldValue) -> Labels:
+def needed_declared_feature_labels(spec: KubeObjectFieldValue) -> Labels:
     """Return the labels that the node of a pod must have for the features that the pod needs."""
     return _labels(_features_of(spec))
 
 
-def _features_of(spec: ObjectFieldValue) -> Iterator[str]:
+def _features_of(spec: KubeObjectFieldValue) -> Iterator[str]:
     for kind in ("containers", "initContainers"):
         for container in spec.get(kind).items():
             for rule in container.get("restartPolicyRules").items():

@@ -2,16 +2,16 @@
 
 from dataclasses import dataclass
 
-from placer_models.annotations.json_parts import JsonPart
+from placer_models.annotations.json_parts import LocatedJsonValue
 from placer_models.capacity import DeviceQuantity
 from placer_models.device import GPU, Device, PartitionTable, VirtualFunction
 from placer_models.device_request import GPU_CORE, GPU_MEMORY, GPU_MEMORY_RATIO, PERCENT_TYPES
 from placer_models.kubernetes.checkpoints.allocate_response import (
     NO_RESPONSE,
-    AllocateResponse,
+    KubeletAllocateResponse,
     read_allocate_response,
 )
-from placer_models.kubernetes.checkpoints.device_manager import DevicesGivenToContainer
+from placer_models.kubernetes.checkpoints.device_manager import KubeletDevicesOfContainer
 from placer_models.kubernetes.checkpoints.go_types import BYTES, KubeletCheckpointError
 from placer_models.kubernetes.names import (
     DEVICE_CHECKPOINTS,
@@ -20,15 +20,15 @@ from placer_models.kubernetes.names import (
     GPU_PARTITIONS,
 )
 from placer_models.kubernetes.object_fields import (
+    KubeObjectFieldValue,
+    KubeObjectIdentity,
     Object,
-    ObjectFieldValue,
-    ObjectIdentity,
-    first_annotation_of,
-    first_label_of,
-    read_identity_and_root,
+    first_annotation_present,
+    first_label_present,
     read_json_annotation,
+    read_object_identity_and_fields,
 )
-from placer_models.kubernetes.resources import ResourceList, read_resource_list
+from placer_models.kubernetes.resources import KubeResourceList, read_resource_list
 from placer_models.policy import PartitionPolicy
 
 KIND = "Device"
@@ -42,7 +42,7 @@ _OF_WHOLE = frozenset({GPU_CORE, GPU_MEMORY_RATIO, *PERCENT_TYPES})
 
 
 @dataclass(frozen=True, slots=True)
-class DeviceHolderInStatus:
+class KoordinatorDeviceHolder:
     """A pod that holds devices, according to the status of a Device object."""
 
     namespace: str
@@ -52,7 +52,7 @@ class DeviceHolderInStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class DeviceObjectPart:
+class KubeKoordinatorDevice:
     """The contents of a Device object, which has the name of its node.
 
     Attributes:
@@ -63,22 +63,22 @@ class DeviceObjectPart:
 
     """
 
-    identity: ObjectIdentity
+    identity: KubeObjectIdentity
     devices: tuple[Device, ...]
     partitions: PartitionTable | None = None
     partition_policy: PartitionPolicy | None = None
-    checkpoints: tuple[DevicesGivenToContainer, ...] = ()
-    holders: tuple[DeviceHolderInStatus, ...] = ()
+    checkpoints: tuple[KubeletDevicesOfContainer, ...] = ()
+    holders: tuple[KoordinatorDeviceHolder, ...] = ()
 
 
-def device_object_part(found: Object) -> DeviceObjectPart:
+def read_kube_koordinator_device(found: Object) -> KubeKoordinatorDevice:
     """Return the contents of a Device object.
 
     Raises:
-        ObjectError: Something is wrong with it.
+        KubernetesObjectError: Something is wrong with it.
 
     """
-    identity, root = read_identity_and_root(found, KIND, namespaced=False)
+    identity, root = read_object_identity_and_fields(found, KIND, namespaced=False)
     model = next((identity.labels[key] for key in GPU_MODELS if identity.labels.get(key)), "")
     devices: dict[tuple[str, int], Device] = {}
     for item in root.get("spec", "devices").items():
@@ -89,11 +89,11 @@ def device_object_part(found: Object) -> DeviceObjectPart:
                 "each device of a type has a minor of its own"
             )
         devices[device.type, device.minor] = device
-    table = first_annotation_of(root, *GPU_PARTITIONS)
-    policy = first_label_of(root, GPU_PARTITION_POLICY)
+    table = first_annotation_present(root, *GPU_PARTITIONS)
+    policy = first_label_present(root, GPU_PARTITION_POLICY)
     # Neither key hides what the other says.
-    held = [part for key in DEVICE_CHECKPOINTS if (part := first_annotation_of(root, key))]
-    return DeviceObjectPart(
+    held = [part for key in DEVICE_CHECKPOINTS if (part := first_annotation_present(root, key))]
+    return KubeKoordinatorDevice(
         identity=identity,
         devices=tuple(devices[key] for key in sorted(devices)),
         partitions=_partitions(table) if table else None,
@@ -103,7 +103,7 @@ def device_object_part(found: Object) -> DeviceObjectPart:
     )
 
 
-def _device(part: ObjectFieldValue, gpu_model: str) -> Device:
+def _device(part: KubeObjectFieldValue, gpu_model: str) -> Device:
     kind = _kind(part)
     resources, *again = _spelt(part, _RESOURCES, empty={})
     amounts = read_resource_list(resources)
@@ -129,7 +129,7 @@ def _device(part: ObjectFieldValue, gpu_model: str) -> Device:
     )
 
 
-def _kind(part: ObjectFieldValue) -> str:
+def _kind(part: KubeObjectFieldValue) -> str:
     said, *again = _spelt(part, _TYPE, empty="")
     if said.value in (None, ""):
         said.refuse("is missing; expected a type such as gpu or rdma")
@@ -141,26 +141,26 @@ def _kind(part: ObjectFieldValue) -> str:
 
 
 def _spelt(
-    part: ObjectFieldValue, tags: tuple[str, ...], *, empty: object
-) -> list[ObjectFieldValue]:
+    part: KubeObjectFieldValue, tags: tuple[str, ...], *, empty: object
+) -> list[KubeObjectFieldValue]:
     """Return what stands under each of the tags; the first one if there is nothing under any."""
     found = [part.get(tag) for tag in tags]
     return [one for one in found if one.value not in (None, empty)] or found[:1]
 
 
-def _place(part: ObjectFieldValue) -> int | None:
+def _place(part: KubeObjectFieldValue) -> int | None:
     """Return a socket or a NUMA node, or None for -1, which stands for an unknown one."""
     return None if part.value in (None, -1) else part.integer()
 
 
-def _is_sick(part: ObjectFieldValue) -> bool:
+def _is_sick(part: KubeObjectFieldValue) -> bool:
     return any(
         item.get("type").text("") == "Healthy" and item.get("status").text("") == "False"
         for item in part.items()
     )
 
 
-def _functions(part: ObjectFieldValue) -> tuple[VirtualFunction, ...]:
+def _functions(part: KubeObjectFieldValue) -> tuple[VirtualFunction, ...]:
     found: dict[int, VirtualFunction] = {}
     for group in part.items():
         labels = tuple(sorted(group.get("labels").texts().items()))
@@ -175,7 +175,7 @@ def _functions(part: ObjectFieldValue) -> tuple[VirtualFunction, ...]:
 
 
 def _capacity(
-    kind: str, amounts: ResourceList, part: ObjectFieldValue
+    kind: str, amounts: KubeResourceList, part: KubeObjectFieldValue
 ) -> tuple[DeviceQuantity, ...]:
     """Return the other quantities of a device that pods may take a part of."""
     found = []
@@ -190,8 +190,8 @@ def _capacity(
     return tuple(found)
 
 
-def _partitions(part: ObjectFieldValue) -> PartitionTable:
-    def read(whole: JsonPart) -> PartitionTable:
+def _partitions(part: KubeObjectFieldValue) -> PartitionTable:
+    def read(whole: LocatedJsonValue) -> PartitionTable:
         found = set()
         for size, listed in whole.members().items():
             for item in listed.items():
@@ -205,7 +205,7 @@ def _partitions(part: ObjectFieldValue) -> PartitionTable:
     return read_json_annotation(part, read)
 
 
-def _checkpoints(whole: JsonPart) -> tuple[DevicesGivenToContainer, ...]:
+def _checkpoints(whole: LocatedJsonValue) -> tuple[KubeletDevicesOfContainer, ...]:
     found = []
     for item in [] if whole.value is None else whole.items():
         names = ("podUID", "containerName", "resourceName")
@@ -213,7 +213,7 @@ def _checkpoints(whole: JsonPart) -> tuple[DevicesGivenToContainer, ...]:
         texts = {name: fields[name].text() for name in names if name in fields}
         ids = fields["deviceIDs"].items() if "deviceIDs" in fields else []
         found.append(
-            DevicesGivenToContainer(
+            KubeletDevicesOfContainer(
                 texts.get("podUID", ""),
                 texts.get("containerName", ""),
                 texts.get("resourceName", ""),
@@ -224,7 +224,7 @@ def _checkpoints(whole: JsonPart) -> tuple[DevicesGivenToContainer, ...]:
     return tuple(found)
 
 
-def _response(part: JsonPart) -> AllocateResponse:
+def _response(part: LocatedJsonValue) -> KubeletAllocateResponse:
     try:
         return read_allocate_response(BYTES.read(part.text(), ""))
     except KubeletCheckpointError:
@@ -233,9 +233,9 @@ def _response(part: JsonPart) -> AllocateResponse:
         part.refuse(f"{error}; expected it as the kubelet's checkpoint has it")
 
 
-def _holders(part: ObjectFieldValue) -> list[DeviceHolderInStatus]:
+def _holders(part: KubeObjectFieldValue) -> list[KoordinatorDeviceHolder]:
     return [
-        DeviceHolderInStatus(
+        KoordinatorDeviceHolder(
             entry.get("namespace").text("default"),
             entry.get("name").text(""),
             item.get("type").text(""),

@@ -24,7 +24,7 @@ class SemanticVersion:
     pre: tuple[object, ...]
 
 
-def parse_version(text: str) -> SemanticVersion:
+def parse_semantic_version(text: str) -> SemanticVersion:
     """Read a semantic version, such as ``9.0.0`` or ``1.2.3-rc.1``.
 
     Raises:
@@ -52,7 +52,7 @@ NUMA_NODE = "resource.kubernetes.io/numaNode"
 
 
 @dataclass(frozen=True, slots=True)
-class ListedDevice:
+class ResourceSliceDevice:
     """A device that a driver publishes.
 
     Attributes:

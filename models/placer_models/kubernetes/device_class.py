@@ -3,17 +3,17 @@
 from dataclasses import dataclass
 
 from placer_models.kubernetes.object_fields import (
+    KubeObjectFieldValue,
+    KubeObjectIdentity,
     Object,
-    ObjectFieldValue,
-    ObjectIdentity,
-    read_identity_and_root,
+    read_object_identity_and_fields,
 )
 
 KIND = "DeviceClass"
 
 
 @dataclass(frozen=True, slots=True)
-class DeviceClassPart:
+class KubeDeviceClass:
     """The contents of a DeviceClass.
 
     Attributes:
@@ -25,23 +25,23 @@ class DeviceClassPart:
 
     """
 
-    identity: ObjectIdentity
+    identity: KubeObjectIdentity
     selectors: tuple[str, ...] = ()
     configs: tuple[Object, ...] = ()
     extended_resource: str = ""
     created: str = ""
 
 
-def device_class_part(found: Object) -> DeviceClassPart:
+def read_kube_device_class(found: Object) -> KubeDeviceClass:
     """Return the contents of a DeviceClass.
 
     Raises:
-        ObjectError: Something is wrong with it.
+        KubernetesObjectError: Something is wrong with it.
 
     """
-    identity, root = read_identity_and_root(found, KIND, namespaced=False)
+    identity, root = read_object_identity_and_fields(found, KIND, namespaced=False)
     spec = root.get("spec")
-    return DeviceClassPart(
+    return KubeDeviceClass(
         identity,
         cel_expressions_in(spec.get("selectors")),
         tuple(
@@ -53,11 +53,11 @@ def device_class_part(found: Object) -> DeviceClassPart:
     )
 
 
-def cel_expressions_in(part: ObjectFieldValue) -> tuple[str, ...]:
+def cel_expressions_in(part: KubeObjectFieldValue) -> tuple[str, ...]:
     """Return the expressions of a list of selectors.
 
     Raises:
-        ObjectError: A selector is not in CEL.
+        KubernetesObjectError: A selector is not in CEL.
 
     """
     return tuple(item.get("cel", "expression").text() for item in part.items())

@@ -11,11 +11,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NoReturn
 
-from placer_models.kubernetes.device_attributes import AttributeScalar, ListedDevice, parse_version
+from placer_models.kubernetes.device_attributes import (
+    AttributeScalar,
+    ResourceSliceDevice,
+    parse_semantic_version,
+)
 from placer_models.quantity import parse_amount_rounding_up
 
 
-class DeviceSelectorField(StrEnum):
+class DeviceSelectorFieldKind(StrEnum):
     """The part of a device that is compared."""
 
     DRIVER = "driver"
@@ -38,7 +42,7 @@ _TOKEN = re.compile(
 _END = ""
 
 
-class UnsupportedSelectorError(ValueError):
+class UnsupportedDeviceSelectorError(ValueError):
     """A selector that goes beyond what Placer understands."""
 
 
@@ -58,18 +62,18 @@ class DeviceSelectorComparison:
 
     """
 
-    subject: DeviceSelectorField
+    subject: DeviceSelectorFieldKind
     name: str
     sign: str
     value: AttributeScalar | _Amount
 
-    def meets(self, device: ListedDevice) -> bool | None:
+    def meets(self, device: ResourceSliceDevice) -> bool | None:
         """Return whether a device meets it, or None if comparing is an error, as in Kubernetes."""
         found: object = device.driver
         wanted: object = self.value
-        if self.subject is DeviceSelectorField.ATTRIBUTE:
+        if self.subject is DeviceSelectorFieldKind.ATTRIBUTE:
             found = device.attributes.get(self.name)
-        elif self.subject is DeviceSelectorField.CAPACITY:
+        elif self.subject is DeviceSelectorFieldKind.CAPACITY:
             found = device.capacity_milli.get(self.name)
             if found is not None and not isinstance(wanted, _Amount):
                 return None
@@ -88,7 +92,9 @@ CelSelector = tuple[DeviceSelectorComparison, ...]
 """Comparisons, all of which have to hold."""
 
 
-def device_meets(selectors: Sequence[CelSelector], device: ListedDevice) -> bool | None:
+def device_meets_selectors(
+    selectors: Sequence[CelSelector], device: ResourceSliceDevice
+) -> bool | None:
     """Return whether a device meets the selectors in turn, or None if one of them is an error."""
     for selector in selectors:
         found = [comparison.meets(device) for comparison in selector]
@@ -103,7 +109,7 @@ def read_cel_selector(expression: str) -> CelSelector:
     """Read a selector.
 
     Raises:
-        UnsupportedSelectorError: It is more than comparisons of a device, joined by ``&&``.
+        UnsupportedDeviceSelectorError: It is more than comparisons of a device, joined by ``&&``.
 
     """
     return _Reader(_tokens(expression)).whole()
@@ -116,7 +122,7 @@ def _tokens(expression: str) -> list[tuple[str, str]]:
     while at < len(rest):
         match = _TOKEN.match(rest, at)
         if match is None or match.lastgroup is None:
-            raise UnsupportedSelectorError(f"'{rest[at:].strip()[:20]}' is not understood")
+            raise UnsupportedDeviceSelectorError(f"'{rest[at:].strip()[:20]}' is not understood")
         found.append((match.lastgroup, match[match.lastgroup]))
         at = match.end()
     return found
@@ -124,7 +130,7 @@ def _tokens(expression: str) -> list[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class _Reference:
-    subject: DeviceSelectorField
+    subject: DeviceSelectorFieldKind
     name: str = ""
 
 
@@ -171,11 +177,11 @@ class _Reader:
             if method == "compareTo":
                 sign = self._sign()
                 if self._value() != 0:
-                    raise UnsupportedSelectorError("compareTo is compared with 0 only")
+                    raise UnsupportedDeviceSelectorError("compareTo is compared with 0 only")
             elif method in ("isGreaterThan", "isLessThan"):
                 sign = ">" if method == "isGreaterThan" else "<"
             else:
-                raise UnsupportedSelectorError(f"'{method}' is not understood")
+                raise UnsupportedDeviceSelectorError(f"'{method}' is not understood")
             return DeviceSelectorComparison(reference.subject, reference.name, sign, value)
         if self._next()[1] not in _TURNED:
             return self._flag(reference, on=True)
@@ -184,8 +190,10 @@ class _Reader:
 
     @staticmethod
     def _flag(reference: _Reference, *, on: bool) -> DeviceSelectorComparison:
-        if reference.subject is not DeviceSelectorField.ATTRIBUTE:
-            raise UnsupportedSelectorError(f"device.{reference.subject} is compared with nothing")
+        if reference.subject is not DeviceSelectorFieldKind.ATTRIBUTE:
+            raise UnsupportedDeviceSelectorError(
+                f"device.{reference.subject} is compared with nothing"
+            )
         return DeviceSelectorComparison(reference.subject, reference.name, "==", on)
 
     def _reference(self) -> _Reference:
@@ -194,10 +202,10 @@ class _Reader:
             self._refuse()
         self._wants(".")
         subject = self._name()
-        if subject == DeviceSelectorField.DRIVER:
-            return _Reference(DeviceSelectorField.DRIVER)
-        if subject not in (DeviceSelectorField.ATTRIBUTE, DeviceSelectorField.CAPACITY):
-            raise UnsupportedSelectorError(f"'device.{subject}' is not understood")
+        if subject == DeviceSelectorFieldKind.DRIVER:
+            return _Reference(DeviceSelectorFieldKind.DRIVER)
+        if subject not in (DeviceSelectorFieldKind.ATTRIBUTE, DeviceSelectorFieldKind.CAPACITY):
+            raise UnsupportedDeviceSelectorError(f"'device.{subject}' is not understood")
         self._wants("[")
         domain = self._text()
         self._wants("]")
@@ -207,7 +215,7 @@ class _Reader:
         else:
             self._wants(".")
             name = self._name()
-        return _Reference(DeviceSelectorField(subject), f"{domain}/{name}")
+        return _Reference(DeviceSelectorFieldKind(subject), f"{domain}/{name}")
 
     def _value(self) -> AttributeScalar | _Amount:
         kind, text = self._next()
@@ -226,10 +234,10 @@ class _Reader:
                 return (
                     _Amount(parse_amount_rounding_up(inside, 1000))
                     if text == "quantity"
-                    else parse_version(inside)
+                    else parse_semantic_version(inside)
                 )
             except ValueError as error:
-                raise UnsupportedSelectorError(str(error)) from None
+                raise UnsupportedDeviceSelectorError(str(error)) from None
         self._at -= 1
         return self._refuse()
 
@@ -268,6 +276,6 @@ class _Reader:
 
     def _refuse(self) -> NoReturn:
         text = self._next()[1]
-        raise UnsupportedSelectorError(
+        raise UnsupportedDeviceSelectorError(
             f"'{text}' is not understood" if text else "it ends too early"
         )

@@ -5,14 +5,14 @@ from placer_models.device_request import DEVICE_RESOURCES, PERCENT_TYPES, WHOLE_
 from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_containers import (
     ClusterFactsForRequests,
-    containers_of,
-    device_amounts,
+    device_amounts_asked,
+    pod_containers_and_device_requests,
 )
 from placer_models.kubernetes.pod_spec import (
-    ReadPodSpec,
+    ParsedPodSpec,
     exclusive_policy_of,
-    limits_of,
     pod_labels_seen_by_terms,
+    pod_limits_of,
     qos_of,
 )
 from placer_models.kubernetes.pod_terms import resolve_written_terms
@@ -22,7 +22,7 @@ from placer_models.policy import AlignmentPolicy
 
 def read_illegal_pod_spec(
     part: KubePod, reading: ClusterFactsForRequests, cpus: int
-) -> ReadPodSpec:
+) -> ParsedPodSpec:
     """Return what counts of what such a pod asks for: all but devices and CPUs of its own.
 
     These it has as far as somebody names them. Its wishes about other pods count, too.
@@ -34,7 +34,7 @@ def read_illegal_pod_spec(
 
     """
     qos = qos_of(part, owns_cpus=cpus > 0)
-    containers, _ = containers_of(part, reading, with_devices=False)
+    containers, _ = pod_containers_and_device_requests(part, reading, with_devices=False)
     exclusive, strength = exclusive_policy_of(part, qos)
     spec = PodSpec(
         containers,
@@ -49,12 +49,12 @@ def read_illegal_pod_spec(
         exclusive_strength=strength,
     )
     beyond = max(0, spec.requests.cpu_milli - 1000 * cpus) if cpus else 0
-    return ReadPodSpec(spec, limits_of(part), shared_milli=beyond)
+    return ParsedPodSpec(spec, pod_limits_of(part), shared_milli=beyond)
 
 
 def device_types_asked(part: KubePod, reading: ClusterFactsForRequests) -> frozenset[str]:
     """Return the types of the devices that a pod asks for, whole or in part, rightly or not."""
-    names = device_amounts(part, reading)
+    names = device_amounts_asked(part, reading)
     return frozenset(map(_type_of, names))
 
 

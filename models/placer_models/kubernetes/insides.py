@@ -17,7 +17,7 @@ def is_node_topology_known(node: Node) -> bool:
     return OBJECTS not in node.machine.sources or KNOWS_NUMA_NODES in node.labels
 
 
-def knows_devices(node: Node) -> bool:
+def are_node_devices_known(node: Node) -> bool:
     """Return whether a node has devices, and they are known one by one, not counted alone."""
     if OBJECTS not in node.machine.sources:
         return True

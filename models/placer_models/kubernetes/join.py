@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from placer_models.annotations.node_topology import CpuManagerPolicy
+from placer_models.annotations.node_topology import CpuManagerPolicyAnnotation
 from placer_models.cluster import Machine, Node
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.defaults import NO_DEFAULTS, Defaults
 from placer_models.device import GPU, Device
 from placer_models.device_request import WHOLE_GPUS
-from placer_models.kubernetes.device import DeviceObjectPart
+from placer_models.kubernetes.device import KubeKoordinatorDevice
 from placer_models.kubernetes.insides import OBJECTS
 from placer_models.kubernetes.names import (
     INSTANCE_TYPES,
@@ -18,10 +18,13 @@ from placer_models.kubernetes.names import (
     TAKES_DEFAULT_ALIGNMENT,
 )
 from placer_models.kubernetes.node import KubeNode
-from placer_models.kubernetes.numa_memory import memory_of_numa_nodes
-from placer_models.kubernetes.object_fields import ObjectError
+from placer_models.kubernetes.numa_memory import memory_by_numa_node
+from placer_models.kubernetes.object_fields import KubernetesObjectError
 from placer_models.kubernetes.resources import PODS
-from placer_models.kubernetes.topology import NodeResourceTopologyPart, zone_devices
+from placer_models.kubernetes.topology import (
+    KubeNodeResourceTopology,
+    device_counts_of_topology_zone,
+)
 from placer_models.policy import BINDING, CpuLocalityWish, NodeBindPolicy, NumaStrategy
 from placer_models.topology import Cpu, NumaNode, Topology
 from placer_models.visible_devices import UNNAMED_GPUS
@@ -65,10 +68,10 @@ class NodeFromObjects:
     kubelet_is_static: bool = False
 
 
-def joined_node(
+def node_from_joined_objects(
     node: KubeNode,
-    topology: NodeResourceTopologyPart | None = None,
-    devices: DeviceObjectPart | None = None,
+    topology: KubeNodeResourceTopology | None = None,
+    devices: KubeKoordinatorDevice | None = None,
     listed: Sequence[Device] = (),
     offered: CpuSet | None = None,
     defaults: Defaults = NO_DEFAULTS,
@@ -90,7 +93,7 @@ def joined_node(
         defaults: What the scheduler of the cluster is set to.
 
     Raises:
-        ObjectError: The objects contradict each other.
+        KubernetesObjectError: The objects contradict each other.
 
     """
     assumed: list[str] = []
@@ -107,7 +110,7 @@ def joined_node(
         labels.update([UNNAMED_GPUS])
     if defaults.alignment in BINDING and (topology or node.alignment is not None):
         labels.update([TAKES_DEFAULT_ALIGNMENT])
-    kubelet = (topology.policy if topology else None) or CpuManagerPolicy()
+    kubelet = (topology.policy if topology else None) or CpuManagerPolicyAnnotation()
     kept = kubelet.reserved.intersection(layout.cpu)
     policy = node.partition_policy or (devices.partition_policy if devices else None)
     table = devices.partitions if devices else None
@@ -166,7 +169,7 @@ def joined_node(
 
 
 def _cpus(
-    node: KubeNode, topology: NodeResourceTopologyPart | None, assumed: list[str]
+    node: KubeNode, topology: KubeNodeResourceTopology | None, assumed: list[str]
 ) -> tuple[Cpu, ...]:
     # A part of a CPU counts as a whole one here. What it lacks is kept for the system, like all
     # else that is not allocatable.
@@ -184,7 +187,7 @@ def _cpus(
     if topology is not None and any(zone.capacity.cpu_milli for zone in topology.zones.values()):
         counts = {n: (z.capacity.cpu_milli or 0) // 1000 for n, z in topology.zones.items()}
     if not 0 < sum(counts.values()) <= MOST_CPUS:
-        raise ObjectError(
+        raise KubernetesObjectError(
             node.identity.title,
             ("status", "capacity", "cpu"),
             f"got {sum(counts.values())} CPUs; expected 1 to {MOST_CPUS:,}",
@@ -195,13 +198,13 @@ def _cpus(
 
 def _layout(
     node: KubeNode,
-    topology: NodeResourceTopologyPart | None,
+    topology: KubeNodeResourceTopology | None,
     cpus: tuple[Cpu, ...],
     assumed: list[str],
 ) -> Topology:
     ids = sorted({cpu.numa_node or 0 for cpu in cpus} | set(topology.zones if topology else ()))
     zones = topology.zones if topology else {}
-    rooms = memory_of_numa_nodes(node, zones, ids, assumed)
+    rooms = memory_by_numa_node(node, zones, ids, assumed)
     distances = tuple(
         tuple(zones[a].distances[b] for b in ids)
         for a in ids
@@ -217,11 +220,11 @@ def _layout(
         )
     except ValueError as error:
         title = topology.identity.title if topology else node.identity.title
-        raise ObjectError(title, (), str(error)) from None
+        raise KubernetesObjectError(title, (), str(error)) from None
 
 
 def _reserved(
-    node: KubeNode, topology: NodeResourceTopologyPart | None, layout: Topology
+    node: KubeNode, topology: KubeNodeResourceTopology | None, layout: Topology
 ) -> CpuSet:
     """Return the CPUs that are kept for the system."""
     if topology is None or not topology.cpus:
@@ -237,7 +240,7 @@ def _reserved(
     if policy is not None:
         reserved |= policy.reserved.intersection(layout.cpu)
     if unknown := reserved - layout.cpu.keys():
-        raise ObjectError(
+        raise KubernetesObjectError(
             node.identity.title,
             ("metadata", "annotations"),
             f"CPUs {format_cpu_list(unknown)} are reserved, which the node does not have; it has "
@@ -247,8 +250,8 @@ def _reserved(
 
 
 def _devices(
-    topology: NodeResourceTopologyPart | None,
-    devices: DeviceObjectPart | None,
+    topology: KubeNodeResourceTopology | None,
+    devices: KubeKoordinatorDevice | None,
     listed: Sequence[Device],
     layout: Topology,
 ) -> tuple[tuple[Device, ...], tuple[tuple[str, int], ...]]:
@@ -261,7 +264,7 @@ def _devices(
     for key, device in {**of_object, **by_driver}.items():
         if device.numa_node is not None and device.numa_node not in numa_nodes:
             if topology is not None and devices is not None and key in of_object:
-                raise ObjectError(
+                raise KubernetesObjectError(
                     devices.identity.title,
                     ("spec", "devices"),
                     f"{device.type} {device.minor} is on NUMA node {device.numa_node}; "
@@ -274,12 +277,12 @@ def _devices(
     counts: dict[str, int] = {}
     taken: list[tuple[str, int]] = []
     for numa, zone in topology.zones.items() if topology else ():
-        for name, count in zone_devices(zone.allocatable):
+        for name, count in device_counts_of_topology_zone(zone.allocatable):
             kind = GPU if name in WHOLE_GPUS else name
             if kind in by_object:
                 continue
             if count > MOST_ZONE_DEVICES and topology:
-                raise ObjectError(
+                raise KubernetesObjectError(
                     topology.identity.title,
                     ("zones",),
                     f"NUMA node {numa} has {count} of {name}; "
@@ -294,14 +297,14 @@ def _devices(
 
 
 def _only_counts_gpus(
-    devices: DeviceObjectPart | None, listed: Sequence[Device], found: Sequence[Device]
+    devices: KubeKoordinatorDevice | None, listed: Sequence[Device], found: Sequence[Device]
 ) -> bool:
     """Return whether the node's GPUs are only known from zones, which have no names for them."""
     named = (*(devices.devices if devices else ()), *listed)
     return any(one.type == GPU for one in found) and all(one.type != GPU for one in named)
 
 
-def _closed(node: KubeNode, topology: NodeResourceTopologyPart | None, assumed: list[str]) -> bool:
+def _closed(node: KubeNode, topology: KubeNodeResourceTopology | None, assumed: list[str]) -> bool:
     """Return whether no new pod may come to the node; the reason is added to ``assumed``."""
     for condition in node.untainted:
         assumed.append(f"with the condition {condition} and no taint for it: pods may come")
@@ -320,19 +323,19 @@ def _closed(node: KubeNode, topology: NodeResourceTopologyPart | None, assumed: 
     return not node.says_cpus or bool(node.amplified) or unknown
 
 
-def _bind(node: KubeNode, kubelet: CpuManagerPolicy) -> NodeBindPolicy:
+def _bind(node: KubeNode, kubelet: CpuManagerPolicyAnnotation) -> NodeBindPolicy:
     """Return the bind policy: the kubelet's, if it admits nothing else, or the label's (C10)."""
     if kubelet.has("full-pcpus-only"):
         return NodeBindPolicy.FULL_PCPUS_ONLY
     return node.bind or NodeBindPolicy.NONE
 
 
-def _even(kubelet: CpuManagerPolicy) -> NumaStrategy | None:
+def _even(kubelet: CpuManagerPolicyAnnotation) -> NumaStrategy | None:
     even = kubelet.has("distribute-cpus-across-numa")
     return NumaStrategy.DISTRIBUTE_EVENLY if even else None
 
 
-def _locality(kubelet: CpuManagerPolicy) -> tuple[CpuLocalityWish, ...]:
+def _locality(kubelet: CpuManagerPolicyAnnotation) -> tuple[CpuLocalityWish, ...]:
     told = {
         CpuLocalityWish.PACKAGE: "align-by-socket",
         CpuLocalityWish.LLC: "prefer-align-cpus-by-uncorecache",

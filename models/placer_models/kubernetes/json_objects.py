@@ -6,20 +6,21 @@ from collections.abc import Iterator
 from typing import NoReturn
 
 from placer_models.annotations.json_parts import refuse_json_constant
-from placer_models.files.errors import InputError, in_quotes
+from placer_models.files.errors import InputError
 from placer_models.kubernetes.chunks import (
     CHUNK,
     MAX_OBJECT_CHARACTERS,
     ChunkValue,
-    ListItemOrDocument,
-    Utf8Reader,
+    DumpUtf8Reader,
+    ParsedListItemOrDocument,
 )
+from placer_models.message_text import in_quotes
 
 _AFTER = frozenset(",:]} \t\r\n")
 _BLANKS = re.compile(r"[ \t\r\n]*+")
 
 
-def iterate_json_objects(chunks: Utf8Reader, file: str) -> Iterator[ListItemOrDocument]:
+def iterate_json_objects(chunks: DumpUtf8Reader, file: str) -> Iterator[ParsedListItemOrDocument]:
     """Yield each item of a List, and each of the file's values, as soon as it ends.
 
     Raises:
@@ -32,10 +33,10 @@ def iterate_json_objects(chunks: Utf8Reader, file: str) -> Iterator[ListItemOrDo
             yield from _object(text)
         else:
             value, line, written = text.value()
-            yield ListItemOrDocument(value, line, written)
+            yield ParsedListItemOrDocument(value, line, written)
 
 
-def _object(text: "_Text") -> Iterator[ListItemOrDocument]:
+def _object(text: "_Text") -> Iterator[ParsedListItemOrDocument]:
     """Yield the items of the List that begins here, or the single object."""
     begun = text.line
     root: dict[str, ChunkValue] = {}
@@ -53,7 +54,7 @@ def _object(text: "_Text") -> Iterator[ListItemOrDocument]:
             text.take("[", "a list")
             while text.mark() != "]":
                 value, line, item = text.value()
-                yield ListItemOrDocument(value, line, item, root)
+                yield ParsedListItemOrDocument(value, line, item, root)
                 if text.mark() != "]":
                     text.take(",", "',' or ']': the list is cut off, so get it again")
             text.take("]", "']'")
@@ -61,7 +62,9 @@ def _object(text: "_Text") -> Iterator[ListItemOrDocument]:
             root[key], _, between = text.value()
             written.append(between)
     written.append(text.take("}", "'}'"))
-    yield ListItemOrDocument(root, text.line if is_list else begun, "".join(written), None, is_list)
+    yield ParsedListItemOrDocument(
+        root, text.line if is_list else begun, "".join(written), None, is_list
+    )
 
 
 class _Text:
@@ -72,7 +75,7 @@ class _Text:
 
     """
 
-    def __init__(self, chunks: Utf8Reader, file: str) -> None:
+    def __init__(self, chunks: DumpUtf8Reader, file: str) -> None:
         self._chunks = chunks
         self._file = file
         self._window = ""

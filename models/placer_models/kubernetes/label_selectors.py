@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from placer_models.kubernetes.object_fields import ObjectFieldValue
+from placer_models.kubernetes.object_fields import KubeObjectFieldValue
 from placer_models.selectors import LabelExpression, Labels, SelectorOperator, labels_meet
 
 OPERATORS = (
@@ -46,11 +46,11 @@ class LabelSelector:
         return LabelSelector(tuple(sorted(found.items())), tuple(every))
 
 
-def label_selector_of(part: ObjectFieldValue) -> LabelSelector | None:
+def label_selector_of(part: KubeObjectFieldValue) -> LabelSelector | None:
     """Return a label selector, or None if it is left out and so selects nothing.
 
     Raises:
-        ObjectError: The field is no selector.
+        KubernetesObjectError: The field is no selector.
 
     """
     if not part.there:
@@ -61,7 +61,7 @@ def label_selector_of(part: ObjectFieldValue) -> LabelSelector | None:
     return found
 
 
-def _of_expression(part: ObjectFieldValue) -> LabelSelector:
+def _of_expression(part: KubeObjectFieldValue) -> LabelSelector:
     operator = part.get("operator").word(SelectorOperator)
     values = tuple(sorted({item.text() for item in part.get("values").items()}))
     if operator not in OPERATORS:
@@ -73,7 +73,7 @@ def _of_expression(part: ObjectFieldValue) -> LabelSelector:
 
 
 def with_match_label_keys(
-    selector: LabelSelector, part: ObjectFieldValue, own: Labels
+    selector: LabelSelector, part: KubeObjectFieldValue, own: Labels
 ) -> LabelSelector:
     """Return the selector narrowed by the pod's own labels, for the keys that its term names."""
     has = dict(own)

@@ -3,13 +3,13 @@
 import re
 from dataclasses import replace
 
-from placer_models.annotations.node_topology import ReportedCpu
+from placer_models.annotations.node_topology import NodeTopologyAnnotationCpu
 from placer_models.device import GPU, Device
 from placer_models.kubernetes.device_attributes import (
     NUMA_NODE,
     PCI_BUS_ID,
     PCIE_ROOT,
-    ListedDevice,
+    ResourceSliceDevice,
 )
 
 RDMA = "rdma"
@@ -44,7 +44,7 @@ _BUS = ("pciAddressDomain", "pciAddressBus", "pciAddressDevice", "pciAddressFunc
 _NUMBER = re.compile(r"(?:^|[^0-9])([0-9]{1,5})$")
 
 
-def type_of(device: ListedDevice) -> str:
+def listed_device_type(device: ResourceSliceDevice) -> str:
     """Return the type of a device: ``gpu``, ``rdma``, or else its driver and the driver's type.
 
     MIG instances are devices of their own, with a type for each profile. A driver lists those
@@ -61,7 +61,7 @@ def type_of(device: ListedDevice) -> str:
     return f"{driver}/{named}" if named else driver
 
 
-def device_from_slice(listed: ListedDevice, minor: int) -> Device:
+def device_from_resource_slice(listed: ResourceSliceDevice, minor: int) -> Device:
     """Return a published device as a device of its machine.
 
     The PCIe root stands for the switch, as in Koordinator's Device objects: drivers name no
@@ -70,7 +70,7 @@ def device_from_slice(listed: ListedDevice, minor: int) -> Device:
     driver = listed.driver
     numa = listed.number(NUMA_NODE, f"{driver}/numaNode", f"{driver}/numa", "dra.net/numaNode")
     root = listed.text(PCIE_ROOT) or None
-    kind = type_of(listed)
+    kind = listed_device_type(listed)
     return Device(
         type=kind,
         minor=minor,
@@ -85,9 +85,9 @@ def device_from_slice(listed: ListedDevice, minor: int) -> Device:
     )
 
 
-def completed_device(device: Device, listed: ListedDevice) -> Device:
+def device_completed_by_driver(device: Device, listed: ResourceSliceDevice) -> Device:
     """Return a device of a Device object, completed by what only its driver publishes."""
-    other = device_from_slice(listed, device.minor)
+    other = device_from_resource_slice(listed, device.minor)
     return replace(
         device,
         healthy=device.healthy and other.healthy,
@@ -98,15 +98,15 @@ def completed_device(device: Device, listed: ListedDevice) -> Device:
     )
 
 
-def is_same_device(device: Device, listed: ListedDevice) -> bool:
+def is_same_device(device: Device, listed: ResourceSliceDevice) -> bool:
     """Return whether a device of a Device object is the one that a driver lists."""
-    other = device_from_slice(listed, device.minor)
+    other = device_from_resource_slice(listed, device.minor)
     if device.id and other.id:
         return device.id == other.id
     return bool(other.bus_id) and device.bus_id == other.bus_id
 
 
-def minors_from_device_names(devices: list[ListedDevice]) -> list[int]:
+def minors_from_device_names(devices: list[ResourceSliceDevice]) -> list[int]:
     """Return a minor for each device of one type on a node.
 
     It is the number at the end of the device's name if these numbers are distinct; otherwise
@@ -123,7 +123,7 @@ def minors_from_device_names(devices: list[ListedDevice]) -> list[int]:
     return found
 
 
-def listed_device_as_cpu(listed: ListedDevice) -> ReportedCpu | None:
+def listed_device_as_cpu(listed: ResourceSliceDevice) -> NodeTopologyAnnotationCpu | None:
     """Return where the CPU of a device is, or None if the device is no CPU or says too little."""
     names = (
         (f"{CPU_DRIVER}/cpuID",),
@@ -135,17 +135,17 @@ def listed_device_as_cpu(listed: ListedDevice) -> ReportedCpu | None:
     id, core, package, numa = found
     if id is None or core is None or package is None or numa is None or min(id, core, package) < 0:
         return None
-    return ReportedCpu(id, core, package, max(0, numa))
+    return NodeTopologyAnnotationCpu(id, core, package, max(0, numa))
 
 
-def is_cpu_group_of_whole_node(listed: ListedDevice) -> bool:
+def is_cpu_group_of_whole_node(listed: ResourceSliceDevice) -> bool:
     """Return whether a device stands for all CPUs of its node, whose ids other objects give."""
     return (
         is_cpu_group_device(listed) and listed.number(*CPU_NUMA, f"{CPU_DRIVER}/socketID") is None
     )
 
 
-def is_cpu_group_device(listed: ListedDevice) -> bool:
+def is_cpu_group_device(listed: ResourceSliceDevice) -> bool:
     """Return whether a device stands for several CPUs, some of which a claim takes."""
     return CPU_CAPACITY in listed.capacity_milli
 
@@ -155,7 +155,7 @@ def _natural(name: str) -> list[tuple[int, int, str]]:
     return [(0, int(one), "") if one.isdigit() else (1, 0, one) for one in parts]
 
 
-def _bus(listed: ListedDevice) -> str:
+def _bus(listed: ResourceSliceDevice) -> str:
     driver = listed.driver
     said = listed.text(PCI_BUS_ID, f"{driver}/pciAddress", f"{driver}/pciBusID")
     parts = [listed.text(f"{driver}/{name}") for name in _BUS]

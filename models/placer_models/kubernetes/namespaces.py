@@ -5,7 +5,11 @@ from dataclasses import dataclass, field
 
 from placer_models.affinity import EVERY_NAMESPACE
 from placer_models.kubernetes.label_selectors import LabelSelector
-from placer_models.kubernetes.object_fields import Object, ObjectIdentity, read_identity_and_root
+from placer_models.kubernetes.object_fields import (
+    KubeObjectIdentity,
+    Object,
+    read_object_identity_and_fields,
+)
 from placer_models.selectors import Labels
 
 OF_NAMESPACES = "kubernetes.io/metadata.name"
@@ -13,24 +17,24 @@ OF_NAMESPACES = "kubernetes.io/metadata.name"
 
 
 @dataclass(frozen=True, slots=True)
-class NamespaceObjectPart:
+class KubeNamespace:
     """The contents of a Namespace object: its labels, in its identity."""
 
-    identity: ObjectIdentity
+    identity: KubeObjectIdentity
 
 
-def namespace_part(found: Object) -> NamespaceObjectPart:
+def read_kube_namespace(found: Object) -> KubeNamespace:
     """Return the contents of a Namespace object.
 
     Raises:
-        ObjectError: Something is wrong with it.
+        KubernetesObjectError: Something is wrong with it.
 
     """
-    return NamespaceObjectPart(read_identity_and_root(found, "Namespace", namespaced=False)[0])
+    return KubeNamespace(read_object_identity_and_fields(found, "Namespace", namespaced=False)[0])
 
 
 @dataclass(frozen=True, slots=True)
-class Namespaces:
+class NamespacesOfDump:
     """What is known of the namespaces of a cluster.
 
     Attributes:
@@ -43,7 +47,7 @@ class Namespaces:
     untold: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, parts: Mapping[str, NamespaceObjectPart], with_pods: Iterable[str]) -> "Namespaces":
+    def of(cls, parts: Mapping[str, KubeNamespace], with_pods: Iterable[str]) -> "NamespacesOfDump":
         """Return what objects tell of the namespaces, given the namespaces that have pods."""
         labels = {
             name: tuple(sorted({**part.identity.labels, OF_NAMESPACES: name}.items()))
@@ -75,7 +79,7 @@ def selects_by_namespace_name(selector: LabelSelector) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class NamespaceScope:
+class PodAffinityTermNamespaces:
     """The namespaces that a term about pods looks at.
 
     Attributes:
@@ -87,7 +91,7 @@ class NamespaceScope:
     names: frozenset[str]
     selector: LabelSelector | None = None
 
-    def found(self, known: Namespaces, *, in_doubt: bool) -> frozenset[str]:
+    def found(self, known: NamespacesOfDump, *, in_doubt: bool) -> frozenset[str]:
         """Return their names, or ``EVERY_NAMESPACE`` alone; arguments as for `selected`."""
         if self.selector is None:
             return self.names

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from placer_models.annotations.cpus import read_cpu_list
-from placer_models.annotations.json_parts import JsonPart
+from placer_models.annotations.json_parts import LocatedJsonValue
 from placer_models.cpuset import CpuSet
 from placer_models.kubernetes.declared_features import declared_feature_labels
 from placer_models.kubernetes.names import (
@@ -16,15 +16,21 @@ from placer_models.kubernetes.names import (
     SYSTEM_QOS,
 )
 from placer_models.kubernetes.object_fields import (
+    KubeObjectFieldValue,
+    KubeObjectIdentity,
     Object,
-    ObjectFieldValue,
-    ObjectIdentity,
-    first_annotation_of,
-    first_label_of,
-    read_identity_and_root,
+    first_annotation_present,
+    first_label_present,
     read_json_annotation,
+    read_object_identity_and_fields,
 )
-from placer_models.kubernetes.resources import CPU, MEMORY, SUMS, ResourceList, read_resource_list
+from placer_models.kubernetes.resources import (
+    CPU,
+    MEMORY,
+    SUMS,
+    KubeResourceList,
+    read_resource_list,
+)
 from placer_models.policy import AlignmentPolicy, NodeBindPolicy, NumaStrategy, PartitionPolicy
 from placer_models.quantity import parse_bytes, parse_milli
 from placer_models.selectors import Labels
@@ -67,9 +73,9 @@ class KubeNode:
 
     """
 
-    identity: ObjectIdentity
-    capacity: ResourceList
-    allocatable: ResourceList
+    identity: KubeObjectIdentity
+    capacity: KubeResourceList
+    allocatable: KubeResourceList
     taints: tuple[Taint, ...] = ()
     untainted: tuple[str, ...] = ()
     reserved_cpus: CpuSet = frozenset()
@@ -89,23 +95,23 @@ class KubeNode:
         return self.capacity.cpu_milli is not None
 
 
-def node_part(found: Object) -> KubeNode:
+def read_kube_node(found: Object) -> KubeNode:
     """Return the contents of a Node object.
 
     Raises:
-        ObjectError: Something is wrong with it.
+        KubernetesObjectError: Something is wrong with it.
 
     """
-    identity, root = read_identity_and_root(found, KIND, namespaced=False)
+    identity, root = read_object_identity_and_fields(found, KIND, namespaced=False)
     spec, status = root.get("spec"), root.get("status")
     capacity = read_resource_list(status.get("capacity"), without=SUMS)
     allocatable = read_resource_list(status.get("allocatable"), without=SUMS)
     reserved_cpus, milli, size = _reservation(root)
     reserved_cpus |= _system_cpus(root)
-    bind = first_label_of(root, CPU_BIND_POLICY)
-    strategy = first_label_of(root, NUMA_ALLOCATE_STRATEGY)
-    alignment = first_label_of(root, *NUMA_TOPOLOGY_POLICIES)
-    partitions = first_label_of(root, GPU_PARTITION_POLICY)
+    bind = first_label_present(root, CPU_BIND_POLICY)
+    strategy = first_label_present(root, NUMA_ALLOCATE_STRATEGY)
+    alignment = first_label_present(root, *NUMA_TOPOLOGY_POLICIES)
+    partitions = first_label_present(root, GPU_PARTITION_POLICY)
     milli_per_cpu, amplified = _amplification(root)
     taints = tuple(_taint(item) for item in spec.get("taints").items())
     if spec.get("unschedulable").flag() and UNSCHEDULABLE not in taints:
@@ -133,7 +139,7 @@ def node_part(found: Object) -> KubeNode:
     )
 
 
-def _taint(part: ObjectFieldValue) -> Taint:
+def _taint(part: KubeObjectFieldValue) -> Taint:
     return Taint(
         part.get("key").text(),
         part.get("value").text(""),
@@ -141,7 +147,7 @@ def _taint(part: ObjectFieldValue) -> Taint:
     )
 
 
-def _conditions(part: ObjectFieldValue) -> list[str]:
+def _conditions(part: KubeObjectFieldValue) -> list[str]:
     found = []
     for item in part.items():
         kind, status = item.get("type").text(), item.get("status").text("Unknown")
@@ -152,13 +158,13 @@ def _conditions(part: ObjectFieldValue) -> list[str]:
     return found
 
 
-def _reservation(root: ObjectFieldValue) -> tuple[CpuSet, int, int]:
+def _reservation(root: KubeObjectFieldValue) -> tuple[CpuSet, int, int]:
     """Return the CPUs, milli CPUs and bytes that the annotation keeps for the system."""
-    said = first_annotation_of(root, RESERVATION)
+    said = first_annotation_present(root, RESERVATION)
     if said is None:
         return frozenset(), 0, 0
 
-    def read(whole: JsonPart) -> tuple[CpuSet, int, int]:
+    def read(whole: LocatedJsonValue) -> tuple[CpuSet, int, int]:
         fields = whole.fields(("resources", "reservedCPUs", "applyPolicy"))
         cpus = read_cpu_list(fields.get("reservedCPUs"))
         amounts = fields["resources"].members() if "resources" in fields else {}
@@ -174,12 +180,12 @@ def _reservation(root: ObjectFieldValue) -> tuple[CpuSet, int, int]:
     return read_json_annotation(said, read)
 
 
-def _system_cpus(root: ObjectFieldValue) -> CpuSet:
-    said = first_annotation_of(root, SYSTEM_QOS)
+def _system_cpus(root: KubeObjectFieldValue) -> CpuSet:
+    said = first_annotation_present(root, SYSTEM_QOS)
     if said is None:
         return frozenset()
 
-    def read(whole: JsonPart) -> CpuSet:
+    def read(whole: LocatedJsonValue) -> CpuSet:
         fields = whole.fields(("cpuset", "cpusetExclusive"))
         alone = fields.get("cpusetExclusive")
         # Koordinator's own default is exclusive: nobody else runs there.
@@ -190,13 +196,13 @@ def _system_cpus(root: ObjectFieldValue) -> CpuSet:
     return read_json_annotation(said, read)
 
 
-def _amplification(root: ObjectFieldValue) -> tuple[int, tuple[tuple[str, str], ...]]:
+def _amplification(root: KubeObjectFieldValue) -> tuple[int, tuple[tuple[str, str], ...]]:
     """Return the milli per CPU, and other amplified resources; ratios up to 1 are ignored."""
-    said = first_annotation_of(root, AMPLIFICATION)
+    said = first_annotation_present(root, AMPLIFICATION)
     if said is None:
         return 1000, ()
 
-    def read(whole: JsonPart) -> tuple[int, tuple[tuple[str, str], ...]]:
+    def read(whole: LocatedJsonValue) -> tuple[int, tuple[tuple[str, str], ...]]:
         milli = {name: part.amount(parse_milli) for name, part in whole.members().items()}
         if milli.get(CPU, 0) > MOST_MILLI_PER_CPU:
             whole.members()[CPU].refuse(f"expected {MOST_MILLI_PER_CPU // 1000} at most")

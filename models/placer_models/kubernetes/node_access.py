@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 
-from placer_models.kubernetes.node_affinity import node_terms
-from placer_models.kubernetes.object_fields import ObjectFieldValue
+from placer_models.kubernetes.node_affinity import node_terms_of_selector
+from placer_models.kubernetes.object_fields import KubeObjectFieldValue
 from placer_models.node_affinity import NodeTerm
 from placer_models.selectors import Labels
 
 
 @dataclass(frozen=True, slots=True)
-class NodesWithAccess:
+class DeviceAccessNodeSelector:
     """The nodes that can use a device.
 
     Attributes:
@@ -32,11 +32,11 @@ class NodesWithAccess:
         return any(term.met_by(name, labels) for term in self.terms)
 
 
-def resource_slice_nodes(part: ObjectFieldValue) -> NodesWithAccess | None:
+def nodes_with_access_to_slice(part: KubeObjectFieldValue) -> DeviceAccessNodeSelector | None:
     """Return the access that a ResourceSlice or a device in it gives, or None if it gives none.
 
     Raises:
-        ObjectError: It gives access in several ways, or in none that can be read.
+        KubernetesObjectError: It gives access in several ways, or in none that can be read.
 
     """
     said = {
@@ -50,15 +50,15 @@ def resource_slice_nodes(part: ObjectFieldValue) -> NodesWithAccess | None:
     if said["nodeSelector"]:
         return node_access_of_selector(part.get("nodeSelector"))
     if said["allNodes"]:
-        return NodesWithAccess(everywhere=True)
-    return NodesWithAccess(part.get("nodeName").text()) if said["nodeName"] else None
+        return DeviceAccessNodeSelector(everywhere=True)
+    return DeviceAccessNodeSelector(part.get("nodeName").text()) if said["nodeName"] else None
 
 
-def node_access_of_selector(selector: ObjectFieldValue) -> NodesWithAccess:
+def node_access_of_selector(selector: KubeObjectFieldValue) -> DeviceAccessNodeSelector:
     """Return the access of the nodes that a node selector includes.
 
     Raises:
-        ObjectError: An expression cannot be read.
+        KubernetesObjectError: An expression cannot be read.
 
     """
-    return NodesWithAccess(terms=node_terms(selector))
+    return DeviceAccessNodeSelector(terms=node_terms_of_selector(selector))

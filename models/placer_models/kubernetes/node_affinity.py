@@ -2,21 +2,21 @@
 
 from collections.abc import Sequence
 
-from placer_models.kubernetes.object_fields import ObjectFieldValue
-from placer_models.node_affinity import NodeAffinity, NodeTerm, PreferredTerm
+from placer_models.kubernetes.object_fields import KubeObjectFieldValue
+from placer_models.node_affinity import NodeAffinity, NodeTerm, PreferredNodeTerm
 from placer_models.selectors import LabelExpression, SelectorOperator
 
 
-def node_affinity_of(part: ObjectFieldValue) -> NodeAffinity | None:
+def node_affinity_of_kube_pod(part: KubeObjectFieldValue) -> NodeAffinity | None:
     """Return what a pod requires or prefers of its node, or None if that is nothing.
 
     Raises:
-        ObjectError: Something is wrong with what it says.
+        KubernetesObjectError: Something is wrong with what it says.
 
     """
     required = part.get("requiredDuringSchedulingIgnoredDuringExecution")
     preferred = part.get("preferredDuringSchedulingIgnoredDuringExecution").items()
-    terms = node_terms(required)
+    terms = node_terms_of_selector(required)
     if required.there and not terms:
         required.get("nodeSelectorTerms").refuse("has no term; give one or more")
     if not terms and not preferred:
@@ -24,33 +24,33 @@ def node_affinity_of(part: ObjectFieldValue) -> NodeAffinity | None:
     return NodeAffinity(terms, tuple(map(_preferred, preferred)))
 
 
-def node_terms(selector: ObjectFieldValue) -> tuple[NodeTerm, ...]:
+def node_terms_of_selector(selector: KubeObjectFieldValue) -> tuple[NodeTerm, ...]:
     """Return the terms of a node selector; a node has to meet one of them.
 
     Raises:
-        ObjectError: Something is wrong with a term.
+        KubernetesObjectError: Something is wrong with a term.
 
     """
     return tuple(map(_term, selector.get("nodeSelectorTerms").items()))
 
 
-def _preferred(part: ObjectFieldValue) -> PreferredTerm:
+def _preferred(part: KubeObjectFieldValue) -> PreferredNodeTerm:
     term, weight = _term(part.get("preference")), part.get("weight")
-    return weight.checked(PreferredTerm, term, weight.integer())
+    return weight.checked(PreferredNodeTerm, term, weight.integer())
 
 
-def _term(part: ObjectFieldValue) -> NodeTerm:
+def _term(part: KubeObjectFieldValue) -> NodeTerm:
     fields = part.get("matchFields")
     expressions = _expressions(part.get("matchExpressions").items())
     about = _expressions(fields.items())
     return fields.checked(NodeTerm, expressions, about)
 
 
-def _expressions(parts: Sequence[ObjectFieldValue]) -> tuple[LabelExpression, ...]:
+def _expressions(parts: Sequence[KubeObjectFieldValue]) -> tuple[LabelExpression, ...]:
     return tuple(map(_expression, parts))
 
 
-def _expression(part: ObjectFieldValue) -> LabelExpression:
+def _expression(part: KubeObjectFieldValue) -> LabelExpression:
     key, operator = part.get("key").text(), part.get("operator").word(SelectorOperator)
     values = part.get("values")
     asked = tuple(sorted({item.text() for item in values.items()}))

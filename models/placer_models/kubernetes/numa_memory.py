@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from placer_models.kubernetes.node import KubeNode
-from placer_models.kubernetes.object_fields import ObjectError
-from placer_models.kubernetes.topology import NumaZone
+from placer_models.kubernetes.object_fields import KubernetesObjectError
+from placer_models.kubernetes.topology import KubeNumaZone
 from placer_models.topology import Hugepages
 
 _MIB = 2**20
@@ -13,8 +13,8 @@ Room = tuple[int, tuple[Hugepages, ...]]
 """Bytes of memory, those in hugepages included, and the hugepages."""
 
 
-def memory_of_numa_nodes(
-    node: KubeNode, zones: Mapping[int, NumaZone], ids: Sequence[int], assumed: list[str]
+def memory_by_numa_node(
+    node: KubeNode, zones: Mapping[int, KubeNumaZone], ids: Sequence[int], assumed: list[str]
 ) -> dict[int, Room]:
     """Return the memory of each NUMA node.
 
@@ -22,7 +22,7 @@ def memory_of_numa_nodes(
     nodes in proportion, in whole MiB, so that nodes of one kind stay alike.
 
     Raises:
-        ObjectError: The node gives its CPUs, but not how much memory it has.
+        KubernetesObjectError: The node gives its CPUs, but not how much memory it has.
 
     """
     pages = _pages(node, zones, ids, assumed)
@@ -30,7 +30,7 @@ def memory_of_numa_nodes(
     total = node.allocatable.memory_bytes
     known = [size for size in sizes.values() if size is not None]
     if total is None and not known and node.says_cpus:
-        raise ObjectError(
+        raise KubernetesObjectError(
             node.identity.title, ("status", "allocatable", "memory"), "is missing; name it"
         )
     total = (sum(known) if total is None else total) - node.reserved_bytes
@@ -54,7 +54,7 @@ def memory_of_numa_nodes(
 
 
 def _pages(
-    node: KubeNode, zones: Mapping[int, NumaZone], ids: Sequence[int], assumed: list[str]
+    node: KubeNode, zones: Mapping[int, KubeNumaZone], ids: Sequence[int], assumed: list[str]
 ) -> dict[int, tuple[Hugepages, ...]]:
     if any(zone.allocatable.hugepages for zone in zones.values()):
         held = {n: zones[n].allocatable.hugepages if n in zones else {} for n in ids}

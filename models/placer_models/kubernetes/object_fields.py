@@ -4,8 +4,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NoReturn, TypeVar
 
-from placer_models.annotations.json_parts import AnnotationError, JsonPart, parse_json
-from placer_models.device_request import shown_escaped
+from placer_models.annotations.json_parts import (
+    AnnotationError,
+    LocatedJsonValue,
+    parse_located_json,
+)
+from placer_models.device_request import escaped_value_text
 from placer_models.files.cursor import LocatedValue
 from placer_models.files.tree import Path, field_path_text
 from placer_models.records import record
@@ -17,7 +21,7 @@ Object = Mapping[str, object]
 Read = TypeVar("Read")
 
 
-class ObjectError(ValueError):
+class KubernetesObjectError(ValueError):
     """An object that is refused. ``str()`` is the whole message, on one line.
 
     Attributes:
@@ -35,12 +39,12 @@ class ObjectError(ValueError):
         self.message = message
 
 
-class IllegalPodObjectError(ObjectError):
+class IllegalPodObjectError(KubernetesObjectError):
     """A pod that can be read, and asks for what no pod may ask for."""
 
 
 @dataclass(frozen=True, slots=True)
-class ObjectIdentity:
+class KubeObjectIdentity:
     """The identity of an object.
 
     Attributes:
@@ -75,7 +79,7 @@ def object_title(kind: str, namespace: str, name: str) -> str:
 
 
 @record(frozen=True, slots=True)
-class ObjectFieldValue(LocatedValue):
+class KubeObjectFieldValue(LocatedValue):
     """One value of an object, with its path. null counts as left out."""
 
     title: str
@@ -93,7 +97,7 @@ class ObjectFieldValue(LocatedValue):
             case None:
                 return "nothing"
             case _:
-                return shown_escaped(self.value)
+                return escaped_value_text(self.value)
 
     @property
     def missing(self) -> str:
@@ -104,16 +108,16 @@ class ObjectFieldValue(LocatedValue):
         """Raise an error that refuses this field.
 
         Raises:
-            ObjectError: Always.
+            KubernetesObjectError: Always.
 
         """
-        raise ObjectError(self.title, self.path, message)
+        raise KubernetesObjectError(self.title, self.path, message)
 
-    def get(self, *names: str) -> "ObjectFieldValue":
+    def get(self, *names: str) -> "KubeObjectFieldValue":
         """Return the field that these steps lead to; its value is None if it is left out.
 
         Raises:
-            ObjectError: A step leads into something that is no mapping.
+            KubernetesObjectError: A step leads into something that is no mapping.
 
         """
         value = self.value
@@ -121,21 +125,21 @@ class ObjectFieldValue(LocatedValue):
             if value is None:
                 break
             if not isinstance(value, dict):
-                here = ObjectFieldValue(self.title, value, (*self.path, *names[:i]))
+                here = KubeObjectFieldValue(self.title, value, (*self.path, *names[:i]))
                 here.refuse(f"got {here.got}; expected a mapping")
             value = value.get(name)
-        return ObjectFieldValue(self.title, value, (*self.path, *names))
+        return KubeObjectFieldValue(self.title, value, (*self.path, *names))
 
     @property
     def there(self) -> bool:
         """Whether the field is there and not null."""
         return self.value is not None
 
-    def items(self) -> list["ObjectFieldValue"]:
+    def items(self) -> list["KubeObjectFieldValue"]:
         """Return the items of a list, or nothing if it is left out.
 
         Raises:
-            ObjectError: It is no list.
+            KubernetesObjectError: It is no list.
 
         """
         if self.value is None:
@@ -143,14 +147,15 @@ class ObjectFieldValue(LocatedValue):
         if not isinstance(self.value, list):
             self.refuse(f"got {self.got}; expected a list")
         return [
-            ObjectFieldValue(self.title, item, (*self.path, i)) for i, item in enumerate(self.value)
+            KubeObjectFieldValue(self.title, item, (*self.path, i))
+            for i, item in enumerate(self.value)
         ]
 
-    def members(self) -> dict[str, "ObjectFieldValue"]:
+    def members(self) -> dict[str, "KubeObjectFieldValue"]:
         """Return the members of a mapping, without those that are null.
 
         Raises:
-            ObjectError: It is no mapping.
+            KubernetesObjectError: It is no mapping.
 
         """
         if self.value is None:
@@ -158,7 +163,7 @@ class ObjectFieldValue(LocatedValue):
         if not isinstance(self.value, dict):
             self.refuse(f"got {self.got}; expected a mapping")
         return {
-            name: ObjectFieldValue(self.title, value, (*self.path, name))
+            name: KubeObjectFieldValue(self.title, value, (*self.path, name))
             for name, value in self.value.items()
             if value is not None
         }
@@ -167,7 +172,7 @@ class ObjectFieldValue(LocatedValue):
         """Return a text, which may be left out only if there is a default.
 
         Raises:
-            ObjectError: The value is no text.
+            KubernetesObjectError: The value is no text.
 
         """
         if self.value is None and default is not None:
@@ -184,7 +189,7 @@ class ObjectFieldValue(LocatedValue):
         """Return a mapping of texts, such as labels.
 
         Raises:
-            ObjectError: The value is no mapping of texts.
+            KubernetesObjectError: The value is no mapping of texts.
 
         """
         value = self.value
@@ -196,7 +201,7 @@ class ObjectFieldValue(LocatedValue):
         """Return a truth value, which is false if left out.
 
         Raises:
-            ObjectError: The value is neither true nor false.
+            KubernetesObjectError: The value is neither true nor false.
 
         """
         if self.value is not None and not isinstance(self.value, bool):
@@ -207,7 +212,7 @@ class ObjectFieldValue(LocatedValue):
         """Return what a reader makes of the arguments; its errors become errors of this field.
 
         Raises:
-            ObjectError: The reader refuses them.
+            KubernetesObjectError: The reader refuses them.
 
         """
         try:
@@ -216,19 +221,19 @@ class ObjectFieldValue(LocatedValue):
             # The key is the last step of the path already.
             message = str(error).removeprefix(f"{error.key}: ")
             self.refuse(message)
-        except ObjectError:
+        except KubernetesObjectError:
             raise
         except ValueError as error:
             self.refuse(str(error))
 
 
-def read_identity_and_root(
+def read_object_identity_and_fields(
     found: Object, kind: str, *, namespaced: bool
-) -> tuple[ObjectIdentity, ObjectFieldValue]:
+) -> tuple[KubeObjectIdentity, KubeObjectFieldValue]:
     """Return the identity of an object, and its root field.
 
     Raises:
-        ObjectError: It has no name, or its metadata is not what it should be.
+        KubernetesObjectError: It has no name, or its metadata is not what it should be.
 
     """
     metadata = found.get("metadata")
@@ -241,11 +246,11 @@ def read_identity_and_root(
         else "",
         name if isinstance(name, str) else "without a name",
     )
-    root = ObjectFieldValue(title, dict(found))
+    root = KubeObjectFieldValue(title, dict(found))
     part = root.get("metadata")
     if not part.get("name").text(""):
         part.get("name").refuse("is missing; every object has a name")
-    return ObjectIdentity(
+    return KubeObjectIdentity(
         kind=kind,
         namespace=(part.get("namespace").text("") or "default") if namespaced else "",
         name=part.get("name").text(),
@@ -255,7 +260,7 @@ def read_identity_and_root(
     ), root
 
 
-def _labels(part: ObjectFieldValue) -> dict[str, str]:
+def _labels(part: KubeObjectFieldValue) -> dict[str, str]:
     """Return the labels of an object; none is like those that stand for what nodes have."""
     found = part.texts()
     for key in found:
@@ -264,26 +269,28 @@ def _labels(part: ObjectFieldValue) -> dict[str, str]:
     return found
 
 
-def first_annotation_of(root: ObjectFieldValue, *keys: str) -> ObjectFieldValue | None:
+def first_annotation_present(root: KubeObjectFieldValue, *keys: str) -> KubeObjectFieldValue | None:
     """Return the first of these annotations that the object has; an empty one does not count."""
     return _first(root.get("metadata", "annotations"), keys)
 
 
-def first_label_of(root: ObjectFieldValue, *keys: str) -> ObjectFieldValue | None:
+def first_label_present(root: KubeObjectFieldValue, *keys: str) -> KubeObjectFieldValue | None:
     """Return the first of these labels that the object has; an empty one does not count."""
     return _first(root.get("metadata", "labels"), keys)
 
 
-def _first(part: ObjectFieldValue, keys: tuple[str, ...]) -> ObjectFieldValue | None:
+def _first(part: KubeObjectFieldValue, keys: tuple[str, ...]) -> KubeObjectFieldValue | None:
     texts = part.texts()
     return next((part.get(key) for key in keys if texts.get(key)), None)
 
 
-def read_json_annotation(part: ObjectFieldValue, read: Callable[[JsonPart], Read]) -> Read:
+def read_json_annotation(
+    part: KubeObjectFieldValue, read: Callable[[LocatedJsonValue], Read]
+) -> Read:
     """Return what a reader makes of an annotation that is a JSON document.
 
     Raises:
-        ObjectError: It is no such document, or not what it should be.
+        KubernetesObjectError: It is no such document, or not what it should be.
 
     """
-    return part.checked(lambda: read(parse_json(part.text(), str(part.path[-1]))))
+    return part.checked(lambda: read(parse_located_json(part.text(), str(part.path[-1]))))

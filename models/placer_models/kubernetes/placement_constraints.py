@@ -5,9 +5,13 @@ from dataclasses import dataclass, replace
 
 from placer_models.host_ports import ANY_IP, HostPort, PortProtocol
 from placer_models.kubernetes.declared_features import needed_declared_feature_labels
-from placer_models.kubernetes.node_affinity import node_affinity_of
-from placer_models.kubernetes.object_fields import ObjectFieldValue
-from placer_models.kubernetes.pod_terms import WrittenTerm, affinity_terms, spread_constraint_of
+from placer_models.kubernetes.node_affinity import node_affinity_of_kube_pod
+from placer_models.kubernetes.object_fields import KubeObjectFieldValue
+from placer_models.kubernetes.pod_terms import (
+    KubePodAffinityTerm,
+    read_kube_pod_affinity_terms,
+    spread_constraint_of,
+)
 from placer_models.node_affinity import NodeAffinity
 from placer_models.selectors import Labels
 from placer_models.taints import TaintEffect, Toleration, TolerationOperator
@@ -15,7 +19,7 @@ from placer_models.topology_spread import SpreadConstraint
 
 
 @dataclass(frozen=True, slots=True)
-class PlacementConstraints:
+class KubePodPlacementConstraints:
     """What a pod asks, or would like, of the place where it runs.
 
     Attributes:
@@ -32,7 +36,7 @@ class PlacementConstraints:
     selector: Labels = ()
     features: Labels = ()
     node_affinity: NodeAffinity | None = None
-    affinity: tuple[WrittenTerm, ...] = ()
+    affinity: tuple[KubePodAffinityTerm, ...] = ()
     spread: tuple[SpreadConstraint, ...] = ()
     tolerations: tuple[Toleration, ...] = ()
     host_ports: tuple[HostPort, ...] = ()
@@ -44,14 +48,14 @@ class PlacementConstraints:
         keys = (*(one.term.keys for one in self.affinity), *(one.keys for one in self.spread))
         return frozenset[str]().union(*keys)
 
-    def lacking(self, what: str) -> "PlacementConstraints":
+    def lacking(self, what: str) -> "KubePodPlacementConstraints":
         """Return the constraints with one more demand that Placer cannot express."""
         return replace(self, lacks=(*self.lacks, what))
 
 
 def placement_constraints_of(
-    spec: ObjectFieldValue, namespace: str, labels: Labels = ()
-) -> PlacementConstraints:
+    spec: KubeObjectFieldValue, namespace: str, labels: Labels = ()
+) -> KubePodPlacementConstraints:
     """Return what a pod asks, or would like, of the place where it runs.
 
     Args:
@@ -60,17 +64,17 @@ def placement_constraints_of(
         labels: The pod's labels.
 
     Raises:
-        ObjectError: Something is wrong with what it says.
+        KubernetesObjectError: Something is wrong with what it says.
 
     """
     affinity = spec.get("affinity")
     lacks: list[str] = []
-    terms = tuple(affinity_terms(affinity, namespace, labels, lacks))
+    terms = tuple(read_kube_pod_affinity_terms(affinity, namespace, labels, lacks))
     constraints = spec.get("topologySpreadConstraints").items()
-    return PlacementConstraints(
+    return KubePodPlacementConstraints(
         tuple(sorted(spec.get("nodeSelector").texts().items())),
         needed_declared_feature_labels(spec),
-        node_affinity_of(affinity.get("nodeAffinity")),
+        node_affinity_of_kube_pod(affinity.get("nodeAffinity")),
         terms,
         tuple(spread_constraint_of(item, labels) for item in constraints),
         tuple(_toleration(item) for item in spec.get("tolerations").items()),
@@ -79,7 +83,7 @@ def placement_constraints_of(
     )
 
 
-def _toleration(part: ObjectFieldValue) -> Toleration:
+def _toleration(part: KubeObjectFieldValue) -> Toleration:
     operator, effect = part.get("operator"), part.get("effect")
     known = effect.word(TaintEffect) if effect.value not in (None, "") else None
     seconds = part.get("tolerationSeconds")
@@ -94,7 +98,7 @@ def _toleration(part: ObjectFieldValue) -> Toleration:
     )
 
 
-def _host_ports(spec: ObjectFieldValue) -> Iterator[HostPort]:
+def _host_ports(spec: KubeObjectFieldValue) -> Iterator[HostPort]:
     """Yield the ports of the node that app containers and sidecars have, as kube-scheduler does."""
     in_hosts_network = spec.get("hostNetwork").flag()
     sidecars = (

@@ -8,7 +8,7 @@ import re
 import sys
 from typing import Any, Final
 
-from placer_models.files.tree import ScalarValue, tree_to_json
+from placer_models.files.tree import DocumentTreeScalar, document_tree_to_plain_values
 from placer_models.kubernetes.chunks import ChunkValue
 
 _MAX_LEVELS = 60
@@ -160,7 +160,7 @@ def _scalar(text: str) -> Any:
     if _PLAIN.match(text):
         if ": " in text or " #" in text or text[-1] in ": ":
             return _NOTHING
-        return tree_to_json(ScalarValue(text, quoted=False, line=0))
+        return document_tree_to_plain_values(DocumentTreeScalar(text, quoted=False, line=0))
     if quoted := _SINGLE.fullmatch(text):
         return quoted[1].replace("''", "'")
     if quoted := _DOUBLE.fullmatch(text):

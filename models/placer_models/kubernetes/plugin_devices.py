@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 
 from placer_models.device import GPU, Device, DeviceKey
 from placer_models.device_request import WHOLE_GPUS
-from placer_models.kubernetes.checkpoints.allocate_response import AllocateResponse
-from placer_models.kubernetes.checkpoints.device_manager import DevicesGivenToContainer
+from placer_models.kubernetes.checkpoints.allocate_response import KubeletAllocateResponse
+from placer_models.kubernetes.checkpoints.device_manager import KubeletDevicesOfContainer
 from placer_models.mig import Modes
-from placer_models.visible_devices import GpuVendor, gpus_named, vendor_of
+from placer_models.visible_devices import GpuVendor, gpu_minors_named_by_variable, gpu_vendor_of
 
 _OTHER_GPUS = re.compile(r"nvidia\.com/(gpu\.shared|mig-.+)|amd\.com/[a-z]+_.+")
 """Resources that are GPUs or parts of them: time-sliced, instances, partitions."""
@@ -33,20 +33,20 @@ _CDI_ANNOTATION = "cdi.k8s.io/"
 _ADDRESS = re.compile(r"(?:[0-9a-f]*([0-9a-f]{4}):)?([0-9a-f]{2}:[0-9a-f]{2}\.[0-7])")
 
 
-def type_of(resource: str) -> str:
+def device_type_counted_by_resource(resource: str) -> str:
     """Return the type of the devices that a resource counts."""
     return GPU if resource in WHOLE_GPUS or _OTHER_GPUS.fullmatch(resource) else resource
 
 
-def devices_of_entry(
-    entry: DevicesGivenToContainer, devices: Sequence[Device], modes: Modes = ()
+def devices_of_checkpoint_entry(
+    entry: KubeletDevicesOfContainer, devices: Sequence[Device], modes: Modes = ()
 ) -> frozenset[DeviceKey] | None:
     """Return the devices of a node that an entry means, or None if it is unknown which.
 
     MIG instances hold their GPU; if that is unknown they hold all GPUs in MIG mode. GPUs that the
     node lacks (``gpus_unknown_to_node``) are none of its devices.
     """
-    kind = type_of(entry.resource)
+    kind = device_type_counted_by_resource(entry.resource)
     found: set[DeviceKey] = set()
     unknown: list[str] = []
     for id in entry.ids:
@@ -63,7 +63,7 @@ def devices_of_entry(
 
 
 def gpus_unknown_to_node(
-    entry: DevicesGivenToContainer, devices: Sequence[Device]
+    entry: KubeletDevicesOfContainer, devices: Sequence[Device]
 ) -> frozenset[str]:
     """Return the UUIDs of GPUs in an entry that are none of the node's devices.
 
@@ -71,7 +71,7 @@ def gpus_unknown_to_node(
     plugin told the runtime of none of them. Then the entry is of a GPU that was taken out, or
     that nobody has listed yet.
     """
-    kind = type_of(entry.resource)
+    kind = device_type_counted_by_resource(entry.resource)
     known = {_uuid(device.id) for device in devices if device.type == kind}
     if not known or "" in known or gpus_given_by_plugin(entry.response, devices):
         return frozenset()
@@ -79,21 +79,21 @@ def gpus_unknown_to_node(
 
 
 def gpus_given_by_plugin(
-    response: AllocateResponse, devices: Sequence[Device]
+    response: KubeletAllocateResponse, devices: Sequence[Device]
 ) -> frozenset[int] | None:
     """Return the GPUs that a plugin gave to a container, or None if it is unknown which."""
     known = False
     for vendor in GpuVendor:
-        gpus = [one for one in devices if one.type == GPU and vendor_of(one) is vendor]
+        gpus = [one for one in devices if one.type == GPU and gpu_vendor_of(one) is vendor]
         for value in _values(response, vendor):
-            found = gpus_named(value, gpus)
+            found = gpu_minors_named_by_variable(value, gpus)
             if found:
                 return found
             known |= found is not None
     return frozenset() if known else None
 
 
-def _values(response: AllocateResponse, vendor: GpuVendor) -> Iterator[str]:
+def _values(response: KubeletAllocateResponse, vendor: GpuVendor) -> Iterator[str]:
     """Yield texts that may name GPUs in the form of the vendor's variable, most reliable first."""
     yield from (value for name, value in response.environment if name == vendor.value)
     prefix = f"{_CDI[vendor]}="
@@ -122,7 +122,11 @@ def _by_id(id: str, kind: str, devices: Sequence[Device]) -> set[DeviceKey]:
     }
     of_kind = [one for one in devices if one.type == kind]
     if not found and kind == GPU:
-        found = {(GPU, minor) for minor in gpus_named(plain, of_kind) or ()} if plain else set()
+        found = (
+            {(GPU, minor) for minor in gpu_minors_named_by_variable(plain, of_kind) or ()}
+            if plain
+            else set()
+        )
     if not found and plain.isascii() and plain.isdecimal():
         found = {(kind, one.minor) for one in of_kind if str(one.minor) == plain}
     return found

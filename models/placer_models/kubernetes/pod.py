@@ -4,9 +4,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from placer_models.annotations.device_allocated import DeviceAllocatedEntry, read_device_allocated
-from placer_models.annotations.device_hint import DeviceHint, read_device_hints
-from placer_models.annotations.json_parts import JsonPart
+from placer_models.annotations.device_allocated import (
+    DeviceAllocatedEntry,
+    read_device_allocated_annotation,
+)
+from placer_models.annotations.device_hint import DeviceAllocateHint, read_device_hints_annotation
+from placer_models.annotations.json_parts import LocatedJsonValue
 from placer_models.annotations.names import (
     DEVICE_ALLOCATE_HINT,
     DEVICE_ALLOCATED,
@@ -14,11 +17,14 @@ from placer_models.annotations.names import (
     RESOURCE_SPEC,
     RESOURCE_STATUS,
 )
-from placer_models.annotations.resource_spec import ResourceSpec, read_resource_spec
+from placer_models.annotations.resource_spec import (
+    ResourceSpecAnnotation,
+    read_resource_spec_annotation,
+)
 from placer_models.annotations.resource_status import (
-    NumaShare,
     ResourceStatusAnnotation,
-    read_resource_status,
+    ResourceStatusNumaNode,
+    read_resource_status_annotation,
 )
 from placer_models.device import GPU
 from placer_models.device_request import WHOLE_GPUS
@@ -31,33 +37,33 @@ from placer_models.kubernetes.names import (
     NUMA_TOPOLOGY_SPEC,
 )
 from placer_models.kubernetes.object_fields import (
+    KubeObjectFieldValue,
+    KubeObjectIdentity,
     Object,
-    ObjectFieldValue,
-    ObjectIdentity,
-    first_annotation_of,
-    read_identity_and_root,
+    first_annotation_present,
     read_json_annotation,
+    read_object_identity_and_fields,
 )
 from placer_models.kubernetes.placement_constraints import (
-    PlacementConstraints,
+    KubePodPlacementConstraints,
     placement_constraints_of,
 )
 from placer_models.kubernetes.pod_claims import (
-    PodClaim,
+    KubePodClaim,
     claim_backed_extended_resources,
     pod_claims,
 )
 from placer_models.kubernetes.pod_class import QosAndPriorityClass, qos_and_priority_class_of
-from placer_models.kubernetes.pod_gang import GangRef, gang_of
+from placer_models.kubernetes.pod_gang import GangNamedByPod, gang_of
 from placer_models.kubernetes.pod_volumes import NO_VOLUMES, PodVolumes, pod_volumes
 from placer_models.kubernetes.resources import (
     NOTHING,
-    ResourceList,
+    KubeResourceList,
     largest_of_each_resource,
     read_resource_list,
 )
-from placer_models.pod import ContainerRole, JointAllocation
-from placer_models.policy import AlignmentPolicy, JointScope, Strength
+from placer_models.pod import ContainerRole, JointDevicesRequest
+from placer_models.policy import AlignmentPolicy, JointDevicesScope, RequiredOrPreferred
 from placer_models.visible_devices import GpuVendor
 
 KIND = "Pod"
@@ -85,8 +91,8 @@ class KubeContainer:
 
     name: str
     role: ContainerRole
-    requests: ResourceList
-    limits: ResourceList
+    requests: KubeResourceList
+    limits: KubeResourceList
     visible: Env = ()
 
 
@@ -94,14 +100,14 @@ class KubeContainer:
 class DeviceRequestAnnotations:
     """Annotations about a pod's devices."""
 
-    hints: Mapping[str, DeviceHint] = field(default_factory=dict)
-    joint: JointAllocation | None = None
+    hints: Mapping[str, DeviceAllocateHint] = field(default_factory=dict)
+    joint: JointDevicesRequest | None = None
 
 
 _NODE_OWNERS = frozenset({"DaemonSet", "Node"})
 """Kinds of owners whose pods run for their node; a node owns the objects of its static pods."""
 
-NO_SPEC = ResourceSpec()
+NO_SPEC = ResourceSpecAnnotation()
 NO_WISHES = DeviceRequestAnnotations()
 
 
@@ -133,10 +139,10 @@ class KubePod:
 
     """
 
-    identity: ObjectIdentity
+    identity: KubeObjectIdentity
     containers: tuple[KubeContainer, ...]
     pod_class: QosAndPriorityClass
-    constraints: PlacementConstraints
+    constraints: KubePodPlacementConstraints
     node: str = ""
     ended: bool = False
     gates: tuple[str, ...] = ()
@@ -146,23 +152,23 @@ class KubePod:
     leaving: bool = False
     priority: int | None = None
     priority_class: str = ""
-    overhead: ResourceList = NOTHING
-    own: ResourceList = NOTHING
-    own_limits: ResourceList = NOTHING
-    gang: GangRef | None = None
-    cpus: ResourceSpec = NO_SPEC
+    overhead: KubeResourceList = NOTHING
+    own: KubeResourceList = NOTHING
+    own_limits: KubeResourceList = NOTHING
+    gang: GangNamedByPod | None = None
+    cpus: ResourceSpecAnnotation = NO_SPEC
     alignment: AlignmentPolicy | None = None
     devices: DeviceRequestAnnotations = NO_WISHES
     status: ResourceStatusAnnotation | None = None
     memory_status: ResourceStatusAnnotation | None = None
     allocated: tuple[DeviceAllocatedEntry, ...] | None = None
-    claims: tuple[PodClaim, ...] = ()
+    claims: tuple[KubePodClaim, ...] = ()
     volumes: PodVolumes = NO_VOLUMES
     kubelet_uid: str = ""
     of_node: bool = False
 
     @property
-    def memory(self) -> tuple[NumaShare, ...]:
+    def memory(self) -> tuple[ResourceStatusNumaNode, ...]:
         """Its memory by NUMA node, hugepages included; empty if that is not said."""
         if self.memory_status is not None and self.memory_status.numa:
             return self.memory_status.numa
@@ -172,14 +178,14 @@ class KubePod:
 _GPU_VARIABLES = frozenset(GpuVendor)
 
 
-def pod_part(found: Object) -> KubePod:
+def read_kube_pod(found: Object) -> KubePod:
     """Return the contents of a Pod object.
 
     Raises:
-        ObjectError: Something is wrong with it.
+        KubernetesObjectError: Something is wrong with it.
 
     """
-    identity, root = read_identity_and_root(found, KIND, namespaced=True)
+    identity, root = read_object_identity_and_fields(found, KIND, namespaced=True)
     spec = root.get("spec")
     containers = (
         *(_container(item, init=True) for item in spec.get("initContainers").items()),
@@ -193,17 +199,17 @@ def pod_part(found: Object) -> KubePod:
     if claimed := claim_backed_extended_resources(root.get("status")):
         containers = tuple(container_without_claimed(one, claimed) for one in containers)
     own, own_limits = _requests(spec.get("resources"))
-    cpus = first_annotation_of(root, RESOURCE_SPEC)
+    cpus = first_annotation_present(root, RESOURCE_SPEC)
     given, laid = (
-        first_annotation_of(root, RESOURCE_STATUS),
-        first_annotation_of(root, MEMORY_STATUS),
+        first_annotation_present(root, RESOURCE_STATUS),
+        first_annotation_present(root, MEMORY_STATUS),
     )
-    allocated = first_annotation_of(root, DEVICE_ALLOCATED)
-    policy = first_annotation_of(root, NUMA_TOPOLOGY_SPEC)
+    allocated = first_annotation_present(root, DEVICE_ALLOCATED)
+    policy = first_annotation_present(root, NUMA_TOPOLOGY_SPEC)
     constraints = placement_constraints_of(
         spec, identity.namespace, tuple(sorted(identity.labels.items()))
     )
-    if first_annotation_of(root, GPU_PARTITION_SPEC):
+    if first_annotation_present(root, GPU_PARTITION_SPEC):
         constraints = constraints.lacking(f"the annotation {GPU_PARTITION_SPEC}")
     return KubePod(
         identity=identity,
@@ -222,12 +228,16 @@ def pod_part(found: Object) -> KubePod:
         own=own,
         own_limits=own_limits,
         gang=gang_of(root, identity.namespace),
-        cpus=cpus.checked(read_resource_spec, cpus.text()) if cpus else ResourceSpec(),
+        cpus=cpus.checked(read_resource_spec_annotation, cpus.text())
+        if cpus
+        else ResourceSpecAnnotation(),
         alignment=read_json_annotation(policy, _alignment) if policy else None,
         devices=_device_wishes(root),
-        status=given.checked(read_resource_status, given.text()) if given else None,
-        memory_status=laid.checked(read_resource_status, laid.text()) if laid else None,
-        allocated=allocated.checked(read_device_allocated, allocated.text()) if allocated else None,
+        status=given.checked(read_resource_status_annotation, given.text()) if given else None,
+        memory_status=laid.checked(read_resource_status_annotation, laid.text()) if laid else None,
+        allocated=allocated.checked(read_device_allocated_annotation, allocated.text())
+        if allocated
+        else None,
         claims=pod_claims(spec, root.get("status")),
         volumes=pod_volumes(spec, identity.name),
         kubelet_uid=_kubelet_uid(root),
@@ -235,21 +245,21 @@ def pod_part(found: Object) -> KubePod:
     )
 
 
-def _is_of_node(root: ObjectFieldValue) -> bool:
+def _is_of_node(root: KubeObjectFieldValue) -> bool:
     """Return whether a DaemonSet or a node's own files made the pod."""
     owners = root.get("metadata", "ownerReferences").items()
     kinds = {owner.get("kind").text("") for owner in owners}
-    return bool(kinds & _NODE_OWNERS) or first_annotation_of(root, CONFIG_MIRROR) is not None
+    return bool(kinds & _NODE_OWNERS) or first_annotation_present(root, CONFIG_MIRROR) is not None
 
 
-def _kubelet_uid(root: ObjectFieldValue) -> str:
+def _kubelet_uid(root: KubeObjectFieldValue) -> str:
     """Return the uid by which the kubelet knows a pod.
 
     A static pod's uid is the hash of its file; the API server's object, its mirror, has another
     one and says the hash in an annotation. Anybody may write that on a pod: so it is believed
     only if it has the form of a hash, which the uid of no other pod has.
     """
-    mirrored = first_annotation_of(root, CONFIG_MIRROR)
+    mirrored = first_annotation_present(root, CONFIG_MIRROR)
     if mirrored and _FILE_HASH.fullmatch(mirrored.text()):
         return mirrored.text()
     uid = root.get("metadata", "uid")
@@ -259,11 +269,11 @@ def _kubelet_uid(root: ObjectFieldValue) -> str:
         uid.refuse(str(error))
 
 
-def _priority(part: ObjectFieldValue) -> int | None:
+def _priority(part: KubeObjectFieldValue) -> int | None:
     return part.integer(least=-(2**31)) if part.there else None
 
 
-def _container(part: ObjectFieldValue, *, init: bool = False) -> KubeContainer:
+def _container(part: KubeObjectFieldValue, *, init: bool = False) -> KubeContainer:
     role = ContainerRole.APP
     if init:
         always = part.get("restartPolicy").text("") == "Always"
@@ -277,14 +287,14 @@ def container_without_claimed(
 ) -> KubeContainer:
     """Return a container without the resources, (container, resource), that claims give it."""
 
-    def less(amounts: ResourceList) -> ResourceList:
+    def less(amounts: KubeResourceList) -> KubeResourceList:
         kept = {n: amount for n, amount in amounts.other.items() if (one.name, n) not in claimed}
         return replace(amounts, other=kept)
 
     return replace(one, requests=less(one.requests), limits=less(one.limits))
 
 
-def _requests(part: ObjectFieldValue) -> tuple[ResourceList, ResourceList]:
+def _requests(part: KubeObjectFieldValue) -> tuple[KubeResourceList, KubeResourceList]:
     """Return requests and limits; a resource that has only a limit is requested up to it."""
     asked = part.get("requests")
     requests, limits = read_resource_list(asked), read_resource_list(part.get("limits"))
@@ -303,7 +313,7 @@ def _requests(part: ObjectFieldValue) -> tuple[ResourceList, ResourceList]:
             part.get("limits").refuse(
                 f"the limit of {name} is {most}; expected the request, {amount}"
             )
-    filled = ResourceList(
+    filled = KubeResourceList(
         limits.cpu_milli if requests.cpu_milli is None else requests.cpu_milli,
         limits.memory_bytes if requests.memory_bytes is None else requests.memory_bytes,
         {**limits.hugepages, **requests.hugepages},
@@ -313,7 +323,7 @@ def _requests(part: ObjectFieldValue) -> tuple[ResourceList, ResourceList]:
 
 
 def _resized(
-    containers: tuple[KubeContainer, ...], spec: ObjectFieldValue, status: ObjectFieldValue
+    containers: tuple[KubeContainer, ...], spec: KubeObjectFieldValue, status: KubeObjectFieldValue
 ) -> tuple[KubeContainer, ...]:
     """Return the containers of a bound pod; during a resize the larger amounts count.
 
@@ -343,7 +353,9 @@ def _resized(
     return tuple(_counted(one, statuses.get(one.name), never=never) for one in containers)
 
 
-def _counted(one: KubeContainer, status: ObjectFieldValue | None, *, never: bool) -> KubeContainer:
+def _counted(
+    one: KubeContainer, status: KubeObjectFieldValue | None, *, never: bool
+) -> KubeContainer:
     if status is None:
         return one
     has = status.get("resources")
@@ -359,7 +371,7 @@ def _counted(one: KubeContainer, status: ObjectFieldValue | None, *, never: bool
     )
 
 
-def _visible(part: ObjectFieldValue) -> Env:
+def _visible(part: KubeObjectFieldValue) -> Env:
     """Return the variables that show GPUs; if one is there twice the last one counts."""
     found = {}
     for item in part.items():
@@ -369,22 +381,22 @@ def _visible(part: ObjectFieldValue) -> Env:
     return tuple(sorted(found.items()))
 
 
-def _alignment(whole: JsonPart) -> AlignmentPolicy | None:
+def _alignment(whole: LocatedJsonValue) -> AlignmentPolicy | None:
     fields = whole.fields(("numaTopologyPolicy", "singleNUMANodeExclusive", "numaAllocateStrategy"))
     said = fields.get("numaTopologyPolicy")
     return said.word(AlignmentPolicy) if said is not None and said.value != "" else None
 
 
-def _device_wishes(root: ObjectFieldValue) -> DeviceRequestAnnotations:
-    hints = first_annotation_of(root, DEVICE_ALLOCATE_HINT)
-    joint = first_annotation_of(root, DEVICE_JOINT_ALLOCATE)
+def _device_wishes(root: KubeObjectFieldValue) -> DeviceRequestAnnotations:
+    hints = first_annotation_present(root, DEVICE_ALLOCATE_HINT)
+    joint = first_annotation_present(root, DEVICE_JOINT_ALLOCATE)
     return DeviceRequestAnnotations(
-        hints.checked(read_device_hints, hints.text()) if hints else {},
+        hints.checked(read_device_hints_annotation, hints.text()) if hints else {},
         read_json_annotation(joint, _joint) if joint else None,
     )
 
 
-def _joint(whole: JsonPart) -> JointAllocation | None:
+def _joint(whole: LocatedJsonValue) -> JointDevicesRequest | None:
     fields = whole.fields(("deviceTypes", "requiredScope"), strict=True)
     listed = fields["deviceTypes"].items() if "deviceTypes" in fields else []
     types = [GPU if one.text() in WHOLE_GPUS else one.text() for one in listed]
@@ -392,5 +404,7 @@ def _joint(whole: JsonPart) -> JointAllocation | None:
         return None
     scope = fields.get("requiredScope")
     if scope is None or scope.value == "":
-        return JointAllocation(tuple(dict.fromkeys(types)))
-    return JointAllocation(tuple(dict.fromkeys(types)), scope.word(JointScope), Strength.REQUIRED)
+        return JointDevicesRequest(tuple(dict.fromkeys(types)))
+    return JointDevicesRequest(
+        tuple(dict.fromkeys(types)), scope.word(JointDevicesScope), RequiredOrPreferred.REQUIRED
+    )

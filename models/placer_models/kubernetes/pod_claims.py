@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from placer_models.kubernetes.object_fields import ObjectFieldValue
+from placer_models.kubernetes.object_fields import KubeObjectFieldValue
 
 
 @dataclass(frozen=True, slots=True)
-class PodClaim:
+class KubePodClaim:
     """A claim of a pod.
 
     Attributes:
@@ -25,11 +25,14 @@ class PodClaim:
     source: str = ""
 
 
-def pod_claims(spec: ObjectFieldValue, status: ObjectFieldValue) -> tuple[PodClaim, ...]:
+def pod_claims(
+    spec: KubeObjectFieldValue, status: KubeObjectFieldValue
+) -> tuple[KubePodClaim, ...]:
     """Return the claims of a pod.
 
     Raises:
-        ObjectError: A container uses a claim that the pod does not have, or a claim has no source.
+        KubernetesObjectError: A container uses a claim that the pod does not have, or a claim has
+            no source.
 
     """
     items = spec.get("resourceClaims").items()
@@ -56,28 +59,28 @@ def pod_claims(spec: ObjectFieldValue, status: ObjectFieldValue) -> tuple[PodCla
             item.refuse("expected one of resourceClaimName and resourceClaimTemplateName")
         if not template and not claim:
             source = next(key for key in item.members() if key != "name")
-            found.append(PodClaim(name, source=source))
+            found.append(KubePodClaim(name, source=source))
         elif template and name in made and not made[name]:
             continue  # the cluster says that none is needed
         else:
             found.append(
-                PodClaim(
+                KubePodClaim(
                     name, claim or made.get(name, ""), template, tuple(dict.fromkeys(used[name]))
                 )
             )
     by_resources = status.get("extendedResourceClaimStatus")
     if by_resources.there:
-        found.append(PodClaim("", by_resources.get("resourceClaimName").text()))
+        found.append(KubePodClaim("", by_resources.get("resourceClaimName").text()))
     return tuple(found)
 
 
-def claim_backed_extended_resources(status: ObjectFieldValue) -> frozenset[tuple[str, str]]:
+def claim_backed_extended_resources(status: KubeObjectFieldValue) -> frozenset[tuple[str, str]]:
     """Return (container, resource) of the plain amounts that a claim gave to a pod.
 
     A scheduler makes such a claim if a DeviceClass has the resource as its extended name.
 
     Raises:
-        ObjectError: An entry lacks its container or resource.
+        KubernetesObjectError: An entry lacks its container or resource.
 
     """
     mappings = status.get("extendedResourceClaimStatus", "requestMappings").items()

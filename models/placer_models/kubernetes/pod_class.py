@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from placer_models.kubernetes.names import PRIORITY_CLASS, QOS_CLASS
-from placer_models.kubernetes.object_fields import ObjectFieldValue, first_label_of
+from placer_models.kubernetes.object_fields import KubeObjectFieldValue, first_label_present
 from placer_models.policy import QosClass
 
 
@@ -63,14 +63,14 @@ class QosAndPriorityClass:
         return self.priority in (KoordinatorPriorityClass.BATCH, KoordinatorPriorityClass.FREE)
 
 
-def qos_and_priority_class_of(root: ObjectFieldValue) -> QosAndPriorityClass:
+def qos_and_priority_class_of(root: KubeObjectFieldValue) -> QosAndPriorityClass:
     """Return the classes of a pod.
 
     Raises:
-        ObjectError: A label has an unknown value, or the two classes do not go together.
+        KubernetesObjectError: A label has an unknown value, or the two classes do not go together.
 
     """
-    said = first_label_of(root, QOS_CLASS)
+    said = first_label_present(root, QOS_CLASS)
     qos = said.word(QosClass, {SYSTEM: QosClass.LS}) if said else None
     priority = _priority(root)
     if said is not None and qos is not None and priority in _UNFIT.get(qos, ()):
@@ -78,8 +78,8 @@ def qos_and_priority_class_of(root: ObjectFieldValue) -> QosAndPriorityClass:
     return QosAndPriorityClass(qos, priority)
 
 
-def _priority(root: ObjectFieldValue) -> KoordinatorPriorityClass:
-    said = first_label_of(root, PRIORITY_CLASS)
+def _priority(root: KubeObjectFieldValue) -> KoordinatorPriorityClass:
+    said = first_label_present(root, PRIORITY_CLASS)
     if said is not None:
         return said.word(KoordinatorPriorityClass)
     value = root.get("spec", "priority").value

@@ -17,8 +17,8 @@ from placer_models.kubernetes.names import REQUESTED_CPU
 from placer_models.kubernetes.object_fields import IllegalPodObjectError
 from placer_models.kubernetes.pod import KubeContainer, KubePod
 from placer_models.kubernetes.pod_devices import with_percent_as_device_count
-from placer_models.kubernetes.pod_terms import ORDINARY, AffinityTermContext
-from placer_models.kubernetes.resources import ResourceList
+from placer_models.kubernetes.pod_terms import ORDINARY, PodAffinityTermContext
+from placer_models.kubernetes.resources import KubeResourceList
 from placer_models.pod import Container, ContainerRole, DeviceRequest, Resources
 from placer_models.topology import Hugepages
 
@@ -51,10 +51,10 @@ class ClusterFactsForRequests:
     sums_cpus: bool = False
     aligned_by_default: bool = False
     counted: frozenset[tuple[str, str]] = frozenset()
-    around: AffinityTermContext = ORDINARY
+    around: PodAffinityTermContext = ORDINARY
 
 
-def containers_of(
+def pod_containers_and_device_requests(
     part: KubePod,
     reading: ClusterFactsForRequests,
     *,
@@ -114,7 +114,7 @@ def containers_of(
     return tuple(containers), tuple(demands)
 
 
-def device_amounts(part: KubePod, reading: ClusterFactsForRequests) -> Counter[str]:
+def device_amounts_asked(part: KubePod, reading: ClusterFactsForRequests) -> Counter[str]:
     """Return what a pod asks of devices, by name of the resource, summed over its containers."""
     found: Counter[str] = Counter()
     for one in _with_own(part):
@@ -134,7 +134,7 @@ def _with_own(part: KubePod) -> tuple[KubeContainer, ...]:
         kept.append(
             replace(
                 one,
-                requests=ResourceList(
+                requests=KubeResourceList(
                     asked.cpu_milli if own.cpu_milli is None else None,
                     asked.memory_bytes if own.memory_bytes is None else None,
                     hugepages,
@@ -142,7 +142,7 @@ def _with_own(part: KubePod) -> tuple[KubeContainer, ...]:
                 ),
             )
         )
-    itself = ResourceList(
+    itself = KubeResourceList(
         (own.cpu_milli or 0) + (over.cpu_milli or 0),
         (own.memory_bytes or 0) + (over.memory_bytes or 0),
         dict(Counter(own.hugepages) + Counter(over.hugepages)),

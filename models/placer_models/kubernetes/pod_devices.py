@@ -4,27 +4,29 @@ from collections.abc import Collection, Mapping, Sequence
 
 from placer_models.annotations.device_hint import (
     AllocateHintStrategy,
+    DeviceAllocateHint,
     DeviceExclusivePolicy,
-    DeviceHint,
+    DeviceLabelOperator,
     DeviceTopologyScope,
-    HintLabelOperator,
     Selector,
     with_device_hint_applied,
 )
 from placer_models.device import FunctionSelector
 from placer_models.pod import Container, DeviceRequest
-from placer_models.policy import DeviceScope
+from placer_models.policy import SameTypeDevicesScope
 
-Hints = Mapping[str, DeviceHint]
+Hints = Mapping[str, DeviceAllocateHint]
 
 _SCOPES = {
-    DeviceTopologyScope.PCIE: DeviceScope.PCIE,
-    DeviceTopologyScope.NUMA_NODE: DeviceScope.NUMA_NODE,
-    DeviceTopologyScope.NODE: DeviceScope.NODE,
+    DeviceTopologyScope.PCIE: SameTypeDevicesScope.PCIE,
+    DeviceTopologyScope.NUMA_NODE: SameTypeDevicesScope.NUMA_NODE,
+    DeviceTopologyScope.NODE: SameTypeDevicesScope.NODE,
 }
 
 
-def with_percent_as_device_count(demand: DeviceRequest, hint: DeviceHint | None) -> DeviceRequest:
+def with_percent_as_device_count(
+    demand: DeviceRequest, hint: DeviceAllocateHint | None
+) -> DeviceRequest:
     """Return a demand, its percent turned into a number of devices if a hint says so."""
     if hint is None or hint.strategy is not AllocateHintStrategy.REQUESTS_AS_COUNT:
         return demand
@@ -33,7 +35,7 @@ def with_percent_as_device_count(demand: DeviceRequest, hint: DeviceHint | None)
 
 def device_scopes_asked(
     hints: Hints, asked: Collection[str]
-) -> tuple[tuple[str, DeviceScope], ...]:
+) -> tuple[tuple[str, SameTypeDevicesScope], ...]:
     """Return each type whose devices must all be within one scope, with that scope."""
     return tuple(
         (kind, _SCOPES[hint.scope])
@@ -78,7 +80,7 @@ def _function_selector(selector: Selector) -> FunctionSelector | None:
     """Return the labels that are wanted, or None if more than label values is asked for."""
     wanted: dict[str, tuple[str, ...]] = {}
     for requirement in selector:
-        if requirement.operator is not HintLabelOperator.IN or requirement.key in wanted:
+        if requirement.operator is not DeviceLabelOperator.IN or requirement.key in wanted:
             return None
         wanted[requirement.key] = requirement.values
     return tuple(sorted(wanted.items()))

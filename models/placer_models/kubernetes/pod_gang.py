@@ -11,12 +11,12 @@ from placer_models.kubernetes.names import (
     POD_GROUP_LABELS,
 )
 from placer_models.kubernetes.object_fields import (
+    KubeObjectFieldValue,
+    KubeObjectIdentity,
     Object,
-    ObjectFieldValue,
-    ObjectIdentity,
-    first_annotation_of,
-    first_label_of,
-    read_identity_and_root,
+    first_annotation_present,
+    first_label_present,
+    read_object_identity_and_fields,
 )
 from placer_models.placement import NamespacedName
 
@@ -33,7 +33,7 @@ WORKLOAD_REF = "workloadRef of Kubernetes 1.35 (since 1.36 it is schedulingGroup
 
 
 @dataclass(frozen=True, slots=True)
-class GangRef:
+class GangNamedByPod:
     """The gang that a pod says it belongs to.
 
     Attributes:
@@ -53,76 +53,79 @@ class GangRef:
 
 
 @dataclass(frozen=True, slots=True)
-class PodGroupPart:
+class KubePodGroup:
     """The contents of a PodGroup object.
 
     Attributes:
         is_kubernetes: Whether it is Kubernetes' own PodGroup.
         minimum: The minimum, or None if its pods need not be placed together.
-        groups: As in a GangRef.
-        lacks: As in a GangRef.
+        groups: As in a GangNamedByPod.
+        lacks: As in a GangNamedByPod.
 
     """
 
-    identity: ObjectIdentity
+    identity: KubeObjectIdentity
     is_kubernetes: bool
     minimum: int | None
     groups: tuple[NamespacedName, ...] = ()
     lacks: tuple[str, ...] = ()
 
 
-def gang_of(root: ObjectFieldValue, namespace: str) -> GangRef | None:
+def gang_of(root: KubeObjectFieldValue, namespace: str) -> GangNamedByPod | None:
     """Return the gang that a pod names, or None if it belongs to none.
 
     Raises:
-        ObjectError: What it says about the gang is not what it should be.
+        KubernetesObjectError: What it says about the gang is not what it should be.
 
     """
     own = root.get("spec", "schedulingGroup", "podGroupName")
     if own.there:
-        return GangRef((namespace, own.text()), is_kubernetes=True)
+        return GangNamedByPod((namespace, own.text()), is_kubernetes=True)
     workload = root.get("spec", "workloadRef")
     if workload.there:
         name = f"{workload.get('name').text()}.{workload.get('podGroup').text()}"
-        return GangRef((namespace, name), is_kubernetes=True, lacks=(WORKLOAD_REF,))
-    named = first_label_of(root, *POD_GROUP_LABELS) or first_annotation_of(root, *GANG_NAMES)
+        return GangNamedByPod((namespace, name), is_kubernetes=True, lacks=(WORKLOAD_REF,))
+    named = first_label_present(root, *POD_GROUP_LABELS) or first_annotation_present(
+        root, *GANG_NAMES
+    )
     if named is None:
         return None
-    return GangRef(
+    return GangNamedByPod(
         (namespace, named.text()),
         minimum=_minimum(
-            first_annotation_of(root, *GANG_MINIMUMS) or first_label_of(root, *GANG_MINIMUMS)
+            first_annotation_present(root, *GANG_MINIMUMS)
+            or first_label_present(root, *GANG_MINIMUMS)
         ),
-        groups=_groups(first_annotation_of(root, GANG_GROUPS), namespace),
+        groups=_groups(first_annotation_present(root, GANG_GROUPS), namespace),
         lacks=_lacks(root),
     )
 
 
-def pod_group_part(found: Object) -> PodGroupPart:
+def read_kube_pod_group(found: Object) -> KubePodGroup:
     """Return the contents of a PodGroup of either kind.
 
     Raises:
-        ObjectError: Something is wrong with it.
+        KubernetesObjectError: Something is wrong with it.
 
     """
-    identity, root = read_identity_and_root(found, KIND, namespaced=True)
+    identity, root = read_object_identity_and_fields(found, KIND, namespaced=True)
     spec = root.get("spec")
     if str(found.get("apiVersion", "")).partition("/")[0] == KUBERNETES_GROUP:
         gang = spec.get("schedulingPolicy", "gang")
         topology = spec.get("schedulingConstraints", "topology").items()
         minimum = gang.get("minCount").integer(least=1) if gang.there else None
         lacks = ("spec.schedulingConstraints.topology",) if topology else ()
-        return PodGroupPart(identity, True, minimum, lacks=lacks)
-    return PodGroupPart(
+        return KubePodGroup(identity, True, minimum, lacks=lacks)
+    return KubePodGroup(
         identity,
         False,
         spec.get("minMember").integer(1),
-        _groups(first_annotation_of(root, GANG_GROUPS), identity.namespace),
+        _groups(first_annotation_present(root, GANG_GROUPS), identity.namespace),
         (*_lacks(root), *_lacks_of_volcano(spec)),
     )
 
 
-def _minimum(part: ObjectFieldValue | None) -> int | None:
+def _minimum(part: KubeObjectFieldValue | None) -> int | None:
     if part is None:
         return None
     text = part.text()
@@ -131,7 +134,7 @@ def _minimum(part: ObjectFieldValue | None) -> int | None:
     return int(text)
 
 
-def _groups(part: ObjectFieldValue | None, namespace: str) -> tuple[NamespacedName, ...]:
+def _groups(part: KubeObjectFieldValue | None, namespace: str) -> tuple[NamespacedName, ...]:
     """Return the gangs that a text such as ``["ns/a","ns/b"]`` names."""
     if part is None:
         return ()
@@ -148,15 +151,15 @@ def _groups(part: ObjectFieldValue | None, namespace: str) -> tuple[NamespacedNa
     return tuple(keys)
 
 
-def _lacks(root: ObjectFieldValue) -> tuple[str, ...]:
+def _lacks(root: KubeObjectFieldValue) -> tuple[str, ...]:
     """Return a gang's demands on the network: Placer reads no network tree from a cluster yet."""
-    part = first_annotation_of(root, GANG_NETWORK)
+    part = first_annotation_present(root, GANG_NETWORK)
     if part is None:
         return ()
     return (f"the annotation {GANG_NETWORK}",) if "MustGather" in part.text() else ()
 
 
-def _lacks_of_volcano(spec: ObjectFieldValue) -> tuple[str, ...]:
+def _lacks_of_volcano(spec: KubeObjectFieldValue) -> tuple[str, ...]:
     """Return demands of Volcano's PodGroup beyond a minimum: on single tasks, on the network."""
     tasks = spec.get("minTaskMember").members().values()
     lacks = ("spec.minTaskMember",) if any(one.integer() for one in tasks) else ()

@@ -18,8 +18,8 @@ from placer_models.kubernetes.object_fields import IllegalPodObjectError
 from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_containers import (
     ClusterFactsForRequests,
-    containers_of,
-    device_amounts,
+    device_amounts_asked,
+    pod_containers_and_device_requests,
 )
 from placer_models.kubernetes.pod_devices import (
     device_scopes_asked,
@@ -30,12 +30,18 @@ from placer_models.kubernetes.pod_terms import complete_spread_constraints, reso
 from placer_models.legal import spec_faults
 from placer_models.limits import NO_LIMITS, ContainerLimits, PodLimits
 from placer_models.pod import Container, ContainerRole, PodSpec
-from placer_models.policy import AlignmentPolicy, BindPolicy, ExclusivePolicy, QosClass, Strength
+from placer_models.policy import (
+    AlignmentPolicy,
+    BindPolicy,
+    ExclusivePolicy,
+    QosClass,
+    RequiredOrPreferred,
+)
 from placer_models.selectors import Labels
 
 
 @dataclass(frozen=True, slots=True)
-class ReadPodSpec:
+class ParsedPodSpec:
     """What a pod asks for.
 
     Attributes:
@@ -55,13 +61,13 @@ class ReadPodSpec:
     waits: tuple[str, ...] = ()
 
 
-def read_kube_pod_spec(
+def parsed_spec_of_kube_pod(
     part: KubePod,
     reading: ClusterFactsForRequests,
     *,
     owns_cpus: bool = False,
     select: Iterable[tuple[str, str]] = (),
-) -> ReadPodSpec:
+) -> ParsedPodSpec:
     """Return what a pod asks for.
 
     Args:
@@ -76,7 +82,7 @@ def read_kube_pod_spec(
 
     """
     qos = qos_of(part, owns_cpus=owns_cpus)
-    containers, demands = containers_of(part, reading)
+    containers, demands = pod_containers_and_device_requests(part, reading)
     asked = {request.type for one in containers for request in one.requests.devices}
     hints, joint = part.devices.hints, part.devices.joint
     together = joint.types if joint else ()
@@ -97,7 +103,9 @@ def read_kube_pod_spec(
     )
     try:
         spec = PodSpec(
-            containers=containers_of(part, reading, with_limits=True)[0] if burst else containers,
+            containers=pod_containers_and_device_requests(part, reading, with_limits=True)[0]
+            if burst
+            else containers,
             qos=qos,
             bind=BindPolicy(bind.value),
             bind_strength=bind_strength,
@@ -128,9 +136,9 @@ def read_kube_pod_spec(
             part.identity.title, ("spec",), f"{fault.path}: {fault.message}"
         )
     lacks = (*part.constraints.lacks, *vain, *inexpressible_demands(hints, asked))
-    return ReadPodSpec(
+    return ParsedPodSpec(
         spec,
-        limits_of(part),
+        pod_limits_of(part),
         tuple(dict.fromkeys(lacks)),
         all_milli - spec.requests.cpu_milli if qos.owns_cpus else 0,
     )
@@ -178,22 +186,26 @@ def may_own_cpus(part: KubePod) -> bool:
     return any((one.requests.cpu_milli or 0) % 1000 == 0 for one in part.containers)
 
 
-def _bind(part: KubePod, qos: QosClass) -> tuple[CpuBindPolicy, Strength]:
+def _bind(part: KubePod, qos: QosClass) -> tuple[CpuBindPolicy, RequiredOrPreferred]:
     """Return the bind policy; without CPUs of its own only ConstrainedBurst means anything."""
     policy, strength = part.cpus.bind
     if qos.owns_cpus:
         return policy, strength
     bursts = policy is CpuBindPolicy.CONSTRAINED_BURST
-    return policy if bursts else CpuBindPolicy.DEFAULT, Strength.PREFERRED
+    return policy if bursts else CpuBindPolicy.DEFAULT, RequiredOrPreferred.PREFERRED
 
 
-def exclusive_policy_of(part: KubePod, qos: QosClass) -> tuple[ExclusivePolicy | None, Strength]:
+def exclusive_policy_of(
+    part: KubePod, qos: QosClass
+) -> tuple[ExclusivePolicy | None, RequiredOrPreferred]:
     """Return the exclusive policy of a pod, None where it is the scheduler's default."""
     required, preferred = part.cpus.required_exclusive, part.cpus.preferred_exclusive
     policy = required or preferred or CpuExclusivePolicy.DEFAULT
     if not qos.owns_cpus or policy is CpuExclusivePolicy.DEFAULT:
-        return None, Strength.PREFERRED
-    return ExclusivePolicy(policy.value), Strength.REQUIRED if required else Strength.PREFERRED
+        return None, RequiredOrPreferred.PREFERRED
+    return ExclusivePolicy(
+        policy.value
+    ), RequiredOrPreferred.REQUIRED if required else RequiredOrPreferred.PREFERRED
 
 
 def pod_labels_seen_by_terms(part: KubePod, reading: ClusterFactsForRequests) -> Labels:
@@ -219,12 +231,14 @@ def _selector(
             selector.update([TAKES_DEFAULT_ALIGNMENT])
         if reading.counted:
             selector.update(
-                selector_for_nodes_listing_devices(device_amounts(part, reading), reading.counted)
+                selector_for_nodes_listing_devices(
+                    device_amounts_asked(part, reading), reading.counted
+                )
             )
     return tuple(sorted(selector.items()))
 
 
-def limits_of(part: KubePod) -> PodLimits:
+def pod_limits_of(part: KubePod) -> PodLimits:
     """Return what the containers of a pod may use at most."""
     found = (
         (one.name, ContainerLimits(one.limits.cpu_milli, one.limits.memory_bytes))

@@ -21,13 +21,13 @@ from placer_models.kubernetes.names import (
     NOMINATED,
 )
 from placer_models.kubernetes.namespaces import (
-    Namespaces,
-    NamespaceScope,
+    NamespacesOfDump,
+    PodAffinityTermNamespaces,
     selects_by_namespace_name,
 )
-from placer_models.kubernetes.object_fields import ObjectFieldValue
+from placer_models.kubernetes.object_fields import KubeObjectFieldValue
 from placer_models.network import NODE_LEVEL
-from placer_models.policy import Strength
+from placer_models.policy import RequiredOrPreferred
 from placer_models.selectors import LabelExpression, Labels, SelectorOperator
 from placer_models.topology_spread import SpreadConstraint
 
@@ -41,7 +41,7 @@ _IS_THERE = LabelExpression(NOMINATED[0], SelectorOperator.DOES_NOT_EXIST)
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenTerm:
+class KubePodAffinityTerm:
     """A term of pod affinity or anti-affinity as a pod says it.
 
     Attributes:
@@ -51,7 +51,7 @@ class WrittenTerm:
     """
 
     term: AffinityTerm
-    scope: NamespaceScope
+    scope: PodAffinityTermNamespaces
 
     @property
     def asks_for_labels_of_namespaces(self) -> bool:
@@ -61,7 +61,7 @@ class WrittenTerm:
 
 
 @dataclass(frozen=True, slots=True)
-class AffinityTermContext:
+class PodAffinityTermContext:
     """What a cluster has that decides what terms about other pods mean.
 
     Attributes:
@@ -72,7 +72,7 @@ class AffinityTermContext:
 
     """
 
-    namespaces: Namespaces = field(default_factory=Namespaces)
+    namespaces: NamespacesOfDump = field(default_factory=NamespacesOfDump)
     hostnames_are_nodes: bool = True
     some_leave: bool = False
     some_come: bool = False
@@ -90,13 +90,13 @@ class AffinityTermContext:
                 yield self.topology(key), of_node[key]
 
 
-ORDINARY = AffinityTermContext()
+ORDINARY = PodAffinityTermContext()
 """A cluster without pods that are being deleted, whose nodes all have host names."""
 
 
-def affinity_terms(
-    affinity: ObjectFieldValue, namespace: str, own: Labels, lacks: list[str]
-) -> Iterator[WrittenTerm]:
+def read_kube_pod_affinity_terms(
+    affinity: KubeObjectFieldValue, namespace: str, own: Labels, lacks: list[str]
+) -> Iterator[KubePodAffinityTerm]:
     """Yield the terms of pod affinity, then of anti-affinity, the required ones first in each.
 
     Args:
@@ -111,7 +111,7 @@ def affinity_terms(
         for item in part.get("requiredDuringSchedulingIgnoredDuringExecution").items():
             if selector := label_selector_of(item.get("labelSelector")):
                 selector = with_match_label_keys(selector, item, own)
-                yield _written(item, selector, namespace, Strength.REQUIRED, apart=apart)
+                yield _written(item, selector, namespace, RequiredOrPreferred.REQUIRED, apart=apart)
             elif not apart:
                 lacks.append(_MEANS_NO_POD)
         for item in part.get("preferredDuringSchedulingIgnoredDuringExecution").items():
@@ -119,7 +119,9 @@ def affinity_terms(
             if selector := label_selector_of(term.get("labelSelector")):
                 selector = with_match_label_keys(selector, term, own)
                 weight = item.get("weight")
-                found = _written(term, selector, namespace, Strength.PREFERRED, apart=apart)
+                found = _written(
+                    term, selector, namespace, RequiredOrPreferred.PREFERRED, apart=apart
+                )
                 try:
                     heavy = replace(found.term, weight=weight.integer())
                 except ValueError as error:
@@ -131,17 +133,17 @@ _MEANS_NO_POD = "required pod affinity that means no pod"
 
 
 def _written(
-    part: ObjectFieldValue,
+    part: KubeObjectFieldValue,
     selector: LabelSelector,
     namespace: str,
-    strength: Strength,
+    strength: RequiredOrPreferred,
     *,
     apart: bool,
-) -> WrittenTerm:
+) -> KubePodAffinityTerm:
     named = frozenset(item.text() for item in part.get("namespaces").items())
     others = label_selector_of(part.get("namespaceSelector"))
     own = frozenset((namespace,)) if others is None and not named else named
-    return WrittenTerm(
+    return KubePodAffinityTerm(
         AffinityTerm(
             selector.labels,
             apart,
@@ -149,12 +151,12 @@ def _written(
             topology=_topology_key(part),
             expressions=selector.expressions,
         ),
-        NamespaceScope(own, others),
+        PodAffinityTermNamespaces(own, others),
     )
 
 
 def resolve_written_terms(
-    written: Iterable[WrittenTerm], namespace: str, around: AffinityTermContext
+    written: Iterable[KubePodAffinityTerm], namespace: str, around: PodAffinityTermContext
 ) -> tuple[tuple[AffinityTerm, ...], tuple[str, ...]]:
     """Return the terms of a pod as its cluster means them, and demands that nothing can meet.
 
@@ -215,7 +217,7 @@ def _said(names: frozenset[str], namespace: str) -> tuple[str, ...]:
     return () if names == {namespace} else tuple(sorted(names))
 
 
-def _topology_key(part: ObjectFieldValue) -> str:
+def _topology_key(part: KubeObjectFieldValue) -> str:
     """Return the node label whose values are the domains; it must be given."""
     key = part.get("topologyKey")
     return key.text() or key.refuse(
@@ -223,7 +225,7 @@ def _topology_key(part: ObjectFieldValue) -> str:
     )
 
 
-def spread_constraint_of(part: ObjectFieldValue, own: Labels) -> SpreadConstraint:
+def spread_constraint_of(part: KubeObjectFieldValue, own: Labels) -> SpreadConstraint:
     """Return one of a pod's spread constraints, with the topology key that is written.
 
     Args:
@@ -231,7 +233,7 @@ def spread_constraint_of(part: ObjectFieldValue, own: Labels) -> SpreadConstrain
         own: The pod's labels.
 
     Raises:
-        ObjectError: Something is wrong with it.
+        KubernetesObjectError: Something is wrong with it.
 
     """
     key, hard = _topology_key(part), part.get("whenUnsatisfiable").text(_UNLESS)
@@ -248,7 +250,7 @@ def spread_constraint_of(part: ObjectFieldValue, own: Labels) -> SpreadConstrain
         SpreadConstraint,
         key,
         part.get("maxSkew").integer(1),
-        Strength.REQUIRED if hard == _UNLESS else Strength.PREFERRED,
+        RequiredOrPreferred.REQUIRED if hard == _UNLESS else RequiredOrPreferred.PREFERRED,
         selector.labels,
         selector.expressions,
         domains.integer(1),
@@ -258,7 +260,7 @@ def spread_constraint_of(part: ObjectFieldValue, own: Labels) -> SpreadConstrain
 
 
 def complete_spread_constraints(
-    written: Iterable[SpreadConstraint], around: AffinityTermContext
+    written: Iterable[SpreadConstraint], around: PodAffinityTermContext
 ) -> tuple[SpreadConstraint, ...]:
     """Return the constraints of a pod as its cluster means them.
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 
-from placer_models.kubernetes.object_fields import ObjectFieldValue
+from placer_models.kubernetes.object_fields import KubeObjectFieldValue
 
 
 @dataclass(frozen=True, slots=True)
-class PodVolume:
+class KubePodVolumeClaim:
     """A claim on storage that a pod uses.
 
     Attributes:
@@ -39,14 +39,14 @@ class InlineDisk:
 class PodVolumes:
     """The volumes of a pod that only some nodes reach."""
 
-    claims: tuple[PodVolume, ...] = ()
+    claims: tuple[KubePodVolumeClaim, ...] = ()
     disks: tuple[InlineDisk, ...] = ()
 
 
 NO_VOLUMES = PodVolumes()
 
 
-def pod_volumes(spec: ObjectFieldValue, name: str) -> PodVolumes:
+def pod_volumes(spec: KubeObjectFieldValue, name: str) -> PodVolumes:
     """Return the volumes of a pod.
 
     Args:
@@ -54,23 +54,23 @@ def pod_volumes(spec: ObjectFieldValue, name: str) -> PodVolumes:
         name: The pod's name.
 
     Raises:
-        ObjectError: Something is wrong with them.
+        KubernetesObjectError: Something is wrong with them.
 
     """
     volumes = spec.get("volumes").items()
     if not volumes:
         return NO_VOLUMES
-    claims: list[PodVolume] = []
+    claims: list[KubePodVolumeClaim] = []
     for one in volumes:
         if (source := one.get("persistentVolumeClaim")).there:
-            claims.append(PodVolume(source.get("claimName").text()))
+            claims.append(KubePodVolumeClaim(source.get("claimName").text()))
         elif one.get("ephemeral").there:
-            claims.append(PodVolume(f"{name}-{one.get('name').text()}", is_own=True))
+            claims.append(KubePodVolumeClaim(f"{name}-{one.get('name').text()}", is_own=True))
     disks = chain.from_iterable(map(_disks, volumes))
     return PodVolumes(tuple(dict.fromkeys(claims)), tuple(dict.fromkeys(disks)))
 
 
-def _disks(part: ObjectFieldValue) -> Iterator[InlineDisk]:
+def _disks(part: KubeObjectFieldValue) -> Iterator[InlineDisk]:
     """Yield the disk of a volume, if it is one that pods cannot share on a node."""
     for kind, key in (("gcePersistentDisk", "pdName"), ("iscsi", "iqn")):
         if (source := part.get(kind)).there:

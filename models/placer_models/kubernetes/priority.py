@@ -2,7 +2,11 @@
 
 from dataclasses import dataclass
 
-from placer_models.kubernetes.object_fields import Object, ObjectIdentity, read_identity_and_root
+from placer_models.kubernetes.object_fields import (
+    KubeObjectIdentity,
+    Object,
+    read_object_identity_and_fields,
+)
 
 SYSTEM_PRIORITIES = {
     "system-cluster-critical": 2_000_000_000,
@@ -12,7 +16,7 @@ SYSTEM_PRIORITIES = {
 
 
 @dataclass(frozen=True, slots=True)
-class PriorityClassPart:
+class KubePriorityClass:
     """The contents of a PriorityClass.
 
     Attributes:
@@ -20,20 +24,20 @@ class PriorityClassPart:
 
     """
 
-    identity: ObjectIdentity
+    identity: KubeObjectIdentity
     value: int
     is_default: bool = False
 
 
-def priority_class_part(found: Object) -> PriorityClassPart:
+def read_kube_priority_class(found: Object) -> KubePriorityClass:
     """Return the contents of a PriorityClass.
 
     Raises:
-        ObjectError: Something is wrong with it.
+        KubernetesObjectError: Something is wrong with it.
 
     """
-    identity, root = read_identity_and_root(found, "PriorityClass", namespaced=False)
-    return PriorityClassPart(
+    identity, root = read_object_identity_and_fields(found, "PriorityClass", namespaced=False)
+    return KubePriorityClass(
         identity,
         root.get("value").integer(least=-(2**31)),
         root.get("globalDefault").flag(),

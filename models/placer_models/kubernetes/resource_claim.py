@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from placer_models.kubernetes.device_class import cel_expressions_in
-from placer_models.kubernetes.node_access import NodesWithAccess, node_access_of_selector
+from placer_models.kubernetes.node_access import DeviceAccessNodeSelector, node_access_of_selector
 from placer_models.kubernetes.object_fields import (
+    KubeObjectFieldValue,
+    KubeObjectIdentity,
     Object,
-    ObjectFieldValue,
-    ObjectIdentity,
-    read_identity_and_root,
+    read_object_identity_and_fields,
 )
 from placer_models.quantity import parse_amount_rounding_up
 
@@ -24,7 +24,7 @@ MOST_CONSUMERS = 256
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimRequest:
+class ClaimDeviceRequest:
     """A request for devices of one class.
 
     Attributes:
@@ -44,7 +44,7 @@ class ClaimRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class SameAttribute:
+class SameAttributeConstraint:
     """A demand that devices have the same value of an attribute.
 
     Attributes:
@@ -57,7 +57,7 @@ class SameAttribute:
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimSpec:
+class KubeResourceClaimSpec:
     """What a claim asks for.
 
     Attributes:
@@ -66,14 +66,14 @@ class ClaimSpec:
 
     """
 
-    requests: tuple[tuple[ClaimRequest, ...], ...]
-    constraints: tuple[SameAttribute, ...] = ()
+    requests: tuple[tuple[ClaimDeviceRequest, ...], ...]
+    constraints: tuple[SameAttributeConstraint, ...] = ()
     configs: tuple[tuple[tuple[str, ...], Object], ...] = ()
     lacks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class AllocatedDevice:
+class ClaimAllocatedDevice:
     """A device that a claim was given.
 
     Attributes:
@@ -103,8 +103,8 @@ class ClaimAllocation:
 
     """
 
-    devices: tuple[AllocatedDevice, ...]
-    access: NodesWithAccess
+    devices: tuple[ClaimAllocatedDevice, ...]
+    access: DeviceAccessNodeSelector
     configs: tuple[Object, ...] = ()
 
 
@@ -118,7 +118,7 @@ class ClaimedExtendedResource:
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimPart:
+class KubeResourceClaim:
     """The contents of a ResourceClaim.
 
     Attributes:
@@ -129,8 +129,8 @@ class ClaimPart:
 
     """
 
-    identity: ObjectIdentity
-    spec: ClaimSpec
+    identity: KubeObjectIdentity
+    spec: KubeResourceClaimSpec
     allocation: ClaimAllocation | None = None
     reserved_for: tuple[Object, ...] = ()
     finalizers: tuple[str, ...] = ()
@@ -138,24 +138,24 @@ class ClaimPart:
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimTemplatePart:
+class KubeResourceClaimTemplate:
     """The contents of a ResourceClaimTemplate, from which one claim per pod is made."""
 
-    identity: ObjectIdentity
-    spec: ClaimSpec
+    identity: KubeObjectIdentity
+    spec: KubeResourceClaimSpec
 
 
-def claim_part(found: Object) -> ClaimPart:
+def read_kube_resource_claim(found: Object) -> KubeResourceClaim:
     """Return the contents of a ResourceClaim.
 
     Raises:
-        ObjectError: Something is wrong with it.
+        KubernetesObjectError: Something is wrong with it.
 
     """
-    identity, root = read_identity_and_root(found, KIND, namespaced=True)
+    identity, root = read_object_identity_and_fields(found, KIND, namespaced=True)
     status = root.get("status")
     allocation = status.get("allocation")
-    return ClaimPart(
+    return KubeResourceClaim(
         identity,
         _spec(root.get("spec")),
         _allocation(allocation) if allocation.there else None,
@@ -164,20 +164,20 @@ def claim_part(found: Object) -> ClaimPart:
     )
 
 
-def claim_template_part(found: Object) -> ClaimTemplatePart:
+def read_kube_claim_template(found: Object) -> KubeResourceClaimTemplate:
     """Return the contents of a ResourceClaimTemplate.
 
     Raises:
-        ObjectError: Something is wrong with it.
+        KubernetesObjectError: Something is wrong with it.
 
     """
-    identity, root = read_identity_and_root(found, TEMPLATE_KIND, namespaced=True)
-    return ClaimTemplatePart(identity, _spec(root.get("spec", "spec")))
+    identity, root = read_object_identity_and_fields(found, TEMPLATE_KIND, namespaced=True)
+    return KubeResourceClaimTemplate(identity, _spec(root.get("spec", "spec")))
 
 
-def _spec(part: ObjectFieldValue) -> ClaimSpec:
+def _spec(part: KubeObjectFieldValue) -> KubeResourceClaimSpec:
     devices = part.get("devices")
-    requests: dict[str, tuple[ClaimRequest, ...]] = {}
+    requests: dict[str, tuple[ClaimDeviceRequest, ...]] = {}
     for item in devices.get("requests").items():
         name = item.get("name").text()
         if name in requests:
@@ -193,11 +193,11 @@ def _spec(part: ObjectFieldValue) -> ClaimSpec:
                 f"names '{unknown[0]}'; the claim has {', '.join(requests) or 'no request'}"
             )
         if attribute:
-            constraints.append(SameAttribute(attribute, names))
+            constraints.append(SameAttributeConstraint(attribute, names))
         else:
             kinds = sorted(item.members().keys() - {"requests"})
             lacks.append(f"constraint {', '.join(kinds) or 'of no kind'}")
-    return ClaimSpec(
+    return KubeResourceClaimSpec(
         tuple(requests.values()),
         tuple(constraints),
         tuple(
@@ -211,7 +211,7 @@ def _spec(part: ObjectFieldValue) -> ClaimSpec:
     )
 
 
-def _alternatives(part: ObjectFieldValue, name: str) -> tuple[ClaimRequest, ...]:
+def _alternatives(part: KubeObjectFieldValue, name: str) -> tuple[ClaimDeviceRequest, ...]:
     choices = part.get("firstAvailable").items()
     if choices:
         return tuple(_request(one, f"{name}/{one.get('name').text()}") for one in choices)
@@ -220,13 +220,13 @@ def _alternatives(part: ObjectFieldValue, name: str) -> tuple[ClaimRequest, ...]
     return (_request(exactly if exactly.there else part, name),)
 
 
-def _request(part: ObjectFieldValue, name: str) -> ClaimRequest:
+def _request(part: KubeObjectFieldValue, name: str) -> ClaimDeviceRequest:
     mode = part.get("allocationMode").text("") or "ExactCount"
     if mode not in ("ExactCount", "All"):
         part.get("allocationMode").refuse(f"got '{mode}'; expected ExactCount or All")
     lacks = ["access for admins"] if part.get("adminAccess").flag() else []
     lacks += ["tolerations of device taints"] if part.get("tolerations").items() else []
-    return ClaimRequest(
+    return ClaimDeviceRequest(
         name,
         part.get("deviceClassName").text(),
         cel_expressions_in(part.get("selectors")),
@@ -236,12 +236,12 @@ def _request(part: ObjectFieldValue, name: str) -> ClaimRequest:
     )
 
 
-def _allocation(part: ObjectFieldValue) -> ClaimAllocation:
+def _allocation(part: KubeObjectFieldValue) -> ClaimAllocation:
     devices = part.get("devices")
     selector = part.get("nodeSelector")
     return ClaimAllocation(
         tuple(
-            AllocatedDevice(
+            ClaimAllocatedDevice(
                 item.get("request").text(),
                 item.get("driver").text(),
                 item.get("pool").text(),
@@ -250,17 +250,19 @@ def _allocation(part: ObjectFieldValue) -> ClaimAllocation:
             )
             for item in devices.get("results").items()
         ),
-        node_access_of_selector(selector) if selector.there else NodesWithAccess(everywhere=True),
+        node_access_of_selector(selector)
+        if selector.there
+        else DeviceAccessNodeSelector(everywhere=True),
         tuple(_raw(item) for item in devices.get("config").items()),
     )
 
 
-def _amounts(part: ObjectFieldValue) -> dict[str, int]:
+def _amounts(part: KubeObjectFieldValue) -> dict[str, int]:
     return {
         name: one.amount(lambda text: parse_amount_rounding_up(text, 1000))
         for name, one in part.members().items()
     }
 
 
-def _raw(part: ObjectFieldValue) -> Object:
+def _raw(part: KubeObjectFieldValue) -> Object:
     return {name: one.value for name, one in part.members().items()}

@@ -5,15 +5,18 @@ from dataclasses import dataclass, replace
 from placer_models.kubernetes.device_attributes import (
     AttributeScalar,
     AttributeValue,
-    ListedDevice,
-    parse_version,
+    ResourceSliceDevice,
+    parse_semantic_version,
 )
-from placer_models.kubernetes.node_access import NodesWithAccess, resource_slice_nodes
+from placer_models.kubernetes.node_access import (
+    DeviceAccessNodeSelector,
+    nodes_with_access_to_slice,
+)
 from placer_models.kubernetes.object_fields import (
+    KubeObjectFieldValue,
+    KubeObjectIdentity,
     Object,
-    ObjectFieldValue,
-    ObjectIdentity,
-    read_identity_and_root,
+    read_object_identity_and_fields,
 )
 from placer_models.quantity import parse_amount_rounding_up
 
@@ -37,7 +40,7 @@ _LISTS = {"bools": "bool", "ints": "int", "strings": "string", "versions": "vers
 
 
 @dataclass(frozen=True, slots=True)
-class ResourceSlicePart:
+class KubeResourceSlice:
     """The contents of a ResourceSlice.
 
     Attributes:
@@ -47,26 +50,26 @@ class ResourceSlicePart:
 
     """
 
-    identity: ObjectIdentity
+    identity: KubeObjectIdentity
     driver: str
     pool: str
     generation: int
     slices: int
-    devices: tuple[tuple[ListedDevice, NodesWithAccess], ...] = ()
+    devices: tuple[tuple[ResourceSliceDevice, DeviceAccessNodeSelector], ...] = ()
     counters: tuple[str, ...] = ()
 
 
-def slice_part(found: Object) -> ResourceSlicePart:
+def read_kube_resource_slice(found: Object) -> KubeResourceSlice:
     """Return the contents of a ResourceSlice.
 
     Raises:
-        ObjectError: Something is wrong with it.
+        KubernetesObjectError: Something is wrong with it.
 
     """
-    identity, root = read_identity_and_root(found, KIND, namespaced=False)
+    identity, root = read_object_identity_and_fields(found, KIND, namespaced=False)
     spec = root.get("spec")
     driver, pool = spec.get("driver").text(), spec.get("pool")
-    access = resource_slice_nodes(spec)
+    access = nodes_with_access_to_slice(spec)
     each = spec.get("perDeviceNodeSelection").flag()
     counters = tuple(item.get("name").text() for item in spec.get("sharedCounters").items())
     items = spec.get("devices").items()
@@ -75,7 +78,7 @@ def slice_part(found: Object) -> ResourceSlicePart:
             "is missing; a slice names its node, or has nodeSelector, allNodes or "
             "perDeviceNodeSelection"
         )
-    devices: dict[str, tuple[ListedDevice, NodesWithAccess]] = {}
+    devices: dict[str, tuple[ResourceSliceDevice, DeviceAccessNodeSelector]] = {}
     for item in items:
         device, own = _device(item, driver)
         if device.name in devices:
@@ -86,7 +89,7 @@ def slice_part(found: Object) -> ResourceSlicePart:
         if where is None:
             item.get("nodeName").refuse("is missing; the slice has perDeviceNodeSelection")
         devices[device.name] = device, where
-    return ResourceSlicePart(
+    return KubeResourceSlice(
         identity=identity,
         driver=driver,
         pool=pool.get("name").text(),
@@ -97,11 +100,13 @@ def slice_part(found: Object) -> ResourceSlicePart:
     )
 
 
-def _device(part: ObjectFieldValue, driver: str) -> tuple[ListedDevice, NodesWithAccess | None]:
+def _device(
+    part: KubeObjectFieldValue, driver: str
+) -> tuple[ResourceSliceDevice, DeviceAccessNodeSelector | None]:
     name = part.get("name").text()
     # In v1beta1 all other fields of a device stand one step below.
     body = part.get("basic") if part.get("basic").there else part
-    device = ListedDevice(
+    device = ResourceSliceDevice(
         driver,
         name,
         {
@@ -124,7 +129,7 @@ def _device(part: ObjectFieldValue, driver: str) -> tuple[ListedDevice, NodesWit
     if any(one.get("requestPolicy").there for one in body.get("capacity").members().values()):
         lacks.append("has a policy for requests of its capacity")
     lacks += [MULTIPLE] if body.get("allowMultipleAllocations").flag() else []
-    return replace(device, lacks=tuple(dict.fromkeys(lacks))), resource_slice_nodes(body)
+    return replace(device, lacks=tuple(dict.fromkeys(lacks))), nodes_with_access_to_slice(body)
 
 
 def _full(name: str, driver: str) -> str:
@@ -132,7 +137,7 @@ def _full(name: str, driver: str) -> str:
     return name if "/" in name else f"{driver}/{name}"
 
 
-def _attribute(part: ObjectFieldValue) -> AttributeValue:
+def _attribute(part: KubeObjectFieldValue) -> AttributeValue:
     said = part.members()
     if len(said) != 1:
         part.refuse(
@@ -144,7 +149,7 @@ def _attribute(part: ObjectFieldValue) -> AttributeValue:
     return _scalar(kind, value)
 
 
-def _scalar(kind: str, part: ObjectFieldValue) -> AttributeScalar:
+def _scalar(kind: str, part: KubeObjectFieldValue) -> AttributeScalar:
     match kind:
         case "bool":
             return part.flag()
@@ -153,12 +158,12 @@ def _scalar(kind: str, part: ObjectFieldValue) -> AttributeScalar:
         case "string":
             return part.text()
         case "version":
-            return part.checked(parse_version, part.text())
+            return part.checked(parse_semantic_version, part.text())
         case _:
             return part.refuse("expected int, bool, string, version, or a list of them")
 
 
-def _whole(part: ObjectFieldValue) -> int:
+def _whole(part: KubeObjectFieldValue) -> int:
     """Return a whole number of 64 bits."""
     value = part.value
     if isinstance(value, bool) or not isinstance(value, int) or not -(2**63) <= value < 2**63:

@@ -7,7 +7,7 @@ from functools import lru_cache, reduce
 from operator import or_
 
 from placer_models.device_request import DEVICE_RESOURCES, OTHER_SPELLINGS, WHOLE_GPUS
-from placer_models.kubernetes.object_fields import ObjectFieldValue
+from placer_models.kubernetes.object_fields import KubeObjectFieldValue
 from placer_models.quantity import parse_amount_rounding_up, parse_bytes
 
 CPU = "cpu"
@@ -40,7 +40,7 @@ _NOT_COUNTED = "attachable-volumes-"
 
 
 @dataclass(frozen=True, slots=True)
-class ResourceList:
+class KubeResourceList:
     """Amounts of resources.
 
     Attributes:
@@ -74,10 +74,12 @@ class ResourceList:
         return *cpu, *memory, *(f"{HUGEPAGES}{size}" for size in self.hugepages), *self.other
 
 
-NOTHING = ResourceList()
+NOTHING = KubeResourceList()
 
 
-def read_resource_list(part: ObjectFieldValue, *, without: Collection[str] = ()) -> ResourceList:
+def read_resource_list(
+    part: KubeObjectFieldValue, *, without: Collection[str] = ()
+) -> KubeResourceList:
     """Return the amounts of a list of resources, devices under their current names.
 
     Args:
@@ -85,7 +87,7 @@ def read_resource_list(part: ObjectFieldValue, *, without: Collection[str] = ())
         without: Current names of resources that are passed over, whatever their amounts.
 
     Raises:
-        ObjectError: An amount is negative, no amount, or given twice in two spellings.
+        KubernetesObjectError: An amount is negative, no amount, or given twice in two spellings.
 
     """
     if part.value is None:
@@ -113,12 +115,12 @@ def read_resource_list(part: ObjectFieldValue, *, without: Collection[str] = ())
             if today in other:
                 amount.refuse(f"{today} is there twice, in two spellings; keep one of them")
             other[today] = amount.amount(_bytes)
-    return ResourceList(cpu_milli, memory_bytes, hugepages, other)
+    return KubeResourceList(cpu_milli, memory_bytes, hugepages, other)
 
 
-def largest_of_each_resource(lists: Sequence[ResourceList]) -> ResourceList:
+def largest_of_each_resource(lists: Sequence[KubeResourceList]) -> KubeResourceList:
     """Return the largest amount of each resource that any of the lists names."""
-    return ResourceList(
+    return KubeResourceList(
         max((one.cpu_milli for one in lists if one.cpu_milli is not None), default=None),
         max((one.memory_bytes for one in lists if one.memory_bytes is not None), default=None),
         reduce(or_, (Counter(one.hugepages) for one in lists)),

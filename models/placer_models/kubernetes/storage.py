@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 
 from placer_models.kubernetes.label_selectors import LabelSelector, label_selector_of
 from placer_models.kubernetes.object_fields import (
+    KubeObjectFieldValue,
+    KubeObjectIdentity,
     Object,
-    ObjectFieldValue,
-    ObjectIdentity,
-    read_identity_and_root,
+    read_object_identity_and_fields,
 )
 from placer_models.kubernetes.volume import IN_TREE_DRIVERS
 from placer_models.node_affinity import NodeTerm
@@ -32,7 +32,7 @@ _IN_TREE = {
 
 
 @dataclass(frozen=True, slots=True)
-class StorageClassPart:
+class KubeStorageClass:
     """The contents of a StorageClass.
 
     Attributes:
@@ -43,7 +43,7 @@ class StorageClassPart:
 
     """
 
-    identity: ObjectIdentity
+    identity: KubeObjectIdentity
     provisioner: str = ""
     waits: bool = False
     topologies: tuple[NodeTerm, ...] = ()
@@ -60,23 +60,23 @@ class StorageClassPart:
 
 
 @dataclass(frozen=True, slots=True)
-class CsiDriverPart:
+class KubeCsiDriver:
     """The contents of a CSIDriver: whether it says how much can still be provisioned where."""
 
-    identity: ObjectIdentity
+    identity: KubeObjectIdentity
     tells_capacity: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class CsiNodePart:
+class KubeCsiNode:
     """The contents of a CSINode: CSI driver -> how many of its volumes the node can attach."""
 
-    identity: ObjectIdentity
+    identity: KubeObjectIdentity
     limits: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class StorageCapacityPart:
+class KubeStorageCapacity:
     """The contents of a CSIStorageCapacity.
 
     Attributes:
@@ -86,32 +86,32 @@ class StorageCapacityPart:
 
     """
 
-    identity: ObjectIdentity
+    identity: KubeObjectIdentity
     storage_class: str
     most_bytes: int = 0
     nodes: LabelSelector | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class AttachmentPart:
+class KubeVolumeAttachment:
     """The contents of a VolumeAttachment: a volume that a node has, or is about to have."""
 
-    identity: ObjectIdentity
+    identity: KubeObjectIdentity
     driver: str
     node: str
     volume: str = ""
 
 
-def storage_class_part(found: Object) -> StorageClassPart:
+def read_kube_storage_class(found: Object) -> KubeStorageClass:
     """Return the contents of a StorageClass.
 
     Raises:
-        ObjectError: Something is wrong with it.
+        KubernetesObjectError: Something is wrong with it.
 
     """
-    identity, root = read_identity_and_root(found, CLASS_KIND, namespaced=False)
+    identity, root = read_object_identity_and_fields(found, CLASS_KIND, namespaced=False)
     provisioner = root.get("provisioner").text("")
-    return StorageClassPart(
+    return KubeStorageClass(
         identity,
         provisioner="" if provisioner == _NOT_PROVISIONED else provisioner,
         waits=root.get("volumeBindingMode").text("") == _WAITS,
@@ -119,7 +119,7 @@ def storage_class_part(found: Object) -> StorageClassPart:
     )
 
 
-def _topology(part: ObjectFieldValue) -> NodeTerm:
+def _topology(part: KubeObjectFieldValue) -> NodeTerm:
     expressions = []
     for item in part.get("matchLabelExpressions").items():
         key, values = item.get("key").text(), item.get("values")
@@ -128,43 +128,43 @@ def _topology(part: ObjectFieldValue) -> NodeTerm:
     return NodeTerm(tuple(expressions))
 
 
-def csi_driver_part(found: Object) -> CsiDriverPart:
+def read_kube_csi_driver(found: Object) -> KubeCsiDriver:
     """Return the contents of a CSIDriver.
 
     Raises:
-        ObjectError: Something is wrong with it.
+        KubernetesObjectError: Something is wrong with it.
 
     """
-    identity, root = read_identity_and_root(found, "CSIDriver", namespaced=False)
-    return CsiDriverPart(identity, root.get("spec", "storageCapacity").flag())
+    identity, root = read_object_identity_and_fields(found, "CSIDriver", namespaced=False)
+    return KubeCsiDriver(identity, root.get("spec", "storageCapacity").flag())
 
 
-def csi_node_part(found: Object) -> CsiNodePart:
+def read_kube_csi_node(found: Object) -> KubeCsiNode:
     """Return the contents of a CSINode.
 
     Raises:
-        ObjectError: Something is wrong with it.
+        KubernetesObjectError: Something is wrong with it.
 
     """
-    identity, root = read_identity_and_root(found, "CSINode", namespaced=False)
+    identity, root = read_object_identity_and_fields(found, "CSINode", namespaced=False)
     drivers = root.get("spec", "drivers").items()
     counts = {item.get("name").text(): item.get("allocatable", "count") for item in drivers}
-    return CsiNodePart(
+    return KubeCsiNode(
         identity, {name: count.integer() for name, count in counts.items() if count.there}
     )
 
 
-def storage_capacity_part(found: Object) -> StorageCapacityPart:
+def read_kube_storage_capacity(found: Object) -> KubeStorageCapacity:
     """Return the contents of a CSIStorageCapacity.
 
     Raises:
-        ObjectError: Something is wrong with it.
+        KubernetesObjectError: Something is wrong with it.
 
     """
-    identity, root = read_identity_and_root(found, "CSIStorageCapacity", namespaced=True)
+    identity, root = read_object_identity_and_fields(found, "CSIStorageCapacity", namespaced=True)
     largest = root.get("maximumVolumeSize")
     said = largest if largest.there else root.get("capacity")
-    return StorageCapacityPart(
+    return KubeStorageCapacity(
         identity,
         root.get("storageClassName").text(),
         said.amount(parse_amount_rounding_up) if said.there else -1,
@@ -172,16 +172,16 @@ def storage_capacity_part(found: Object) -> StorageCapacityPart:
     )
 
 
-def attachment_part(found: Object) -> AttachmentPart:
+def read_kube_volume_attachment(found: Object) -> KubeVolumeAttachment:
     """Return the contents of a VolumeAttachment.
 
     Raises:
-        ObjectError: Something is wrong with it.
+        KubernetesObjectError: Something is wrong with it.
 
     """
-    identity, root = read_identity_and_root(found, "VolumeAttachment", namespaced=False)
+    identity, root = read_object_identity_and_fields(found, "VolumeAttachment", namespaced=False)
     spec = root.get("spec")
-    return AttachmentPart(
+    return KubeVolumeAttachment(
         identity,
         spec.get("attacher").text(),
         spec.get("nodeName").text(),

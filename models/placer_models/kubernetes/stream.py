@@ -16,10 +16,10 @@ from placer_models.files.reading import file_reading_progress
 from placer_models.files.tree import Path as FieldPath
 from placer_models.files.tree import field_line_number
 from placer_models.files.yaml_tree import read_yaml
-from placer_models.kubernetes.chunks import ListItemOrDocument, Utf8Reader
+from placer_models.kubernetes.chunks import DumpUtf8Reader, ParsedListItemOrDocument
 from placer_models.kubernetes.json_objects import iterate_json_objects
 from placer_models.kubernetes.object_fields import Object
-from placer_models.kubernetes.yaml_objects import yaml_parts
+from placer_models.kubernetes.yaml_objects import iterate_chunked_yaml_objects
 
 HEAD_BYTES = 65_536
 """The number of bytes within which a file must tell what it holds."""
@@ -36,7 +36,7 @@ _API_VERSION = re.compile(r"(?:[a-z0-9.-]+/)?v[0-9]+(?:(?:alpha|beta)[0-9]+)?")
 
 
 @dataclass(frozen=True, slots=True)
-class ReadObject:
+class ParsedObject:
     """One object, as it was read.
 
     Attributes:
@@ -63,7 +63,7 @@ class ReadObject:
         return self.line - 1 + field_line_number(tree, path)
 
 
-Found = ReadObject | InputError
+Found = ParsedObject | InputError
 """An object, or the error in its place; reading goes on after it as far as possible."""
 
 
@@ -89,7 +89,7 @@ def holds_kubernetes_objects(path: Path) -> bool:
     return bool(known) and said.get("kind") not in _OUR_KINDS
 
 
-def read_objects(path: Path) -> Iterator[Found]:
+def load_kubernetes_objects(path: Path) -> Iterator[Found]:
     """Yield the objects of a YAML or JSON file, and its errors where they occur.
 
     Documents may be objects or Lists of them; ``-`` is standard input.
@@ -99,7 +99,7 @@ def read_objects(path: Path) -> Iterator[Found]:
         try:
             opened = _opened(path, stack)
             tell = stack.enter_context(file_reading_progress(file, _size_bytes(path)))
-            yield from _objects(Utf8Reader(opened, file, tell), path, file)
+            yield from _objects(DumpUtf8Reader(opened, file, tell), path, file)
         except InputError as error:
             yield error
         except UnicodeDecodeError as error:
@@ -125,16 +125,20 @@ def _size_bytes(path: Path) -> int | None:
     return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
-def _objects(chunks: Utf8Reader, path: Path, file: str) -> Iterator[Found]:
+def _objects(chunks: DumpUtf8Reader, path: Path, file: str) -> Iterator[Found]:
     is_yaml = path.suffix in (".yaml", ".yml")
     is_json = path.suffix == ".json" or (
         not is_yaml and _JSON_START.match(chunks.head()) is not None
     )
     held: list[Found] = []  # the last item so far, which may have been cut off with its List
-    unnamed: list[ListItemOrDocument] = []  # items to which their List may give a kind at its end
+    unnamed: list[
+        ParsedListItemOrDocument
+    ] = []  # items to which their List may give a kind at its end
     count = 0
     try:
-        for part in (iterate_json_objects if is_json else yaml_parts)(chunks, file):
+        for part in (iterate_json_objects if is_json else iterate_chunked_yaml_objects)(
+            chunks, file
+        ):
             if part.root is not None:
                 count += 1
                 yield from held
@@ -168,7 +172,7 @@ def _cut_off(file: str, line: int, count: int) -> InputError:
     )
 
 
-def _lacks_kind(part: ListItemOrDocument) -> bool:
+def _lacks_kind(part: ParsedListItemOrDocument) -> bool:
     return isinstance(part.value, dict) and not ("kind" in part.value or "apiVersion" in part.value)
 
 
@@ -178,7 +182,7 @@ def _kind_of_items(root: Object) -> str:
     return kind.removesuffix("List") if isinstance(kind, str) and kind.endswith("List") else ""
 
 
-def _object(part: ListItemOrDocument, root: Object, file: str, *, is_json: bool) -> Found:
+def _object(part: ParsedListItemOrDocument, root: Object, file: str, *, is_json: bool) -> Found:
     value = part.value
     if not isinstance(value, dict):
         what = "a list" if isinstance(value, list) else "no mapping"
@@ -202,4 +206,4 @@ def _object(part: ListItemOrDocument, root: Object, file: str, *, is_json: bool)
             f"{kind} of {version} is Placer's own, "
             "beside objects of Kubernetes; pass one or the other",
         )
-    return ReadObject(file, part.line, version, kind, found, part.text, is_json)
+    return ParsedObject(file, part.line, version, kind, found, part.text, is_json)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 
-from placer_models.annotations.cpus import SharedPool
+from placer_models.annotations.cpus import AnnotatedSharedPool
 from placer_models.annotations.names import (
     CPU_MANAGER_POLICY,
     CPU_SHARED_POOLS,
@@ -12,23 +12,23 @@ from placer_models.annotations.names import (
     POD_CPU_ALLOCS,
 )
 from placer_models.annotations.node_topology import (
-    CpuManagerPolicy,
+    CpuManagerPolicyAnnotation,
+    NodeTopologyAnnotationCpu,
     PodCpuAlloc,
-    ReportedCpu,
-    read_cpu_manager_policy,
-    read_cpu_shared_pools,
-    read_cpu_topology,
-    read_pod_cpu_allocs,
+    read_cpu_manager_policy_annotation,
+    read_cpu_shared_pools_annotation,
+    read_cpu_topology_annotation,
+    read_pod_cpu_allocs_annotation,
 )
 from placer_models.cpuset import CpuSet
 from placer_models.kubernetes.object_fields import (
+    KubeObjectFieldValue,
+    KubeObjectIdentity,
     Object,
-    ObjectFieldValue,
-    ObjectIdentity,
-    first_annotation_of,
-    read_identity_and_root,
+    first_annotation_present,
+    read_object_identity_and_fields,
 )
-from placer_models.kubernetes.resources import PODS, SUMS, ResourceList, read_resource_list
+from placer_models.kubernetes.resources import PODS, SUMS, KubeResourceList, read_resource_list
 from placer_models.policy import AlignmentPolicy, AlignmentScope
 
 KIND = "NodeResourceTopology"
@@ -41,7 +41,7 @@ _POLICY = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class NumaZone:
+class KubeNumaZone:
     """The resources of a NUMA node.
 
     Attributes:
@@ -50,13 +50,13 @@ class NumaZone:
 
     """
 
-    capacity: ResourceList
-    allocatable: ResourceList
-    available: ResourceList
+    capacity: KubeResourceList
+    allocatable: KubeResourceList
+    available: KubeResourceList
     distances: Mapping[int, int] = field(default_factory=dict)
 
 
-def zone_devices(amounts: ResourceList) -> list[tuple[str, int]]:
+def device_counts_of_topology_zone(amounts: KubeResourceList) -> list[tuple[str, int]]:
     """Return the device resources that a zone names with their counts, ascending by name."""
     return sorted(
         (name, count)
@@ -66,7 +66,7 @@ def zone_devices(amounts: ResourceList) -> list[tuple[str, int]]:
 
 
 @dataclass(frozen=True, slots=True)
-class NodeResourceTopologyPart:
+class KubeNodeResourceTopology:
     """The contents of a NodeResourceTopology, which has the name of its node.
 
     Attributes:
@@ -80,12 +80,12 @@ class NodeResourceTopologyPart:
 
     """
 
-    identity: ObjectIdentity
-    cpus: tuple[ReportedCpu, ...] = ()
-    policy: CpuManagerPolicy | None = None
+    identity: KubeObjectIdentity
+    cpus: tuple[NodeTopologyAnnotationCpu, ...] = ()
+    policy: CpuManagerPolicyAnnotation | None = None
     allocs: tuple[PodCpuAlloc, ...] = ()
-    shared_pools: tuple[SharedPool, ...] = ()
-    zones: Mapping[int, NumaZone] = field(default_factory=dict)
+    shared_pools: tuple[AnnotatedSharedPool, ...] = ()
+    zones: Mapping[int, KubeNumaZone] = field(default_factory=dict)
     alignment: AlignmentPolicy | None = None
     scope: AlignmentScope | None = None
     doubted: tuple[str, ...] = ()
@@ -101,35 +101,35 @@ class NodeResourceTopologyPart:
         return () if _name_of(POD_CPU_ALLOCS) in self.doubted else self.allocs
 
 
-def topology_part(found: Object) -> NodeResourceTopologyPart:
+def read_kube_node_resource_topology(found: Object) -> KubeNodeResourceTopology:
     """Return the contents of a NodeResourceTopology.
 
     Raises:
-        ObjectError: Something is wrong with it.
+        KubernetesObjectError: Something is wrong with it.
 
     """
-    identity, root = read_identity_and_root(found, KIND, namespaced=False)
+    identity, root = read_object_identity_and_fields(found, KIND, namespaced=False)
     said = {
-        key: first_annotation_of(root, key)
+        key: first_annotation_present(root, key)
         for key in (CPU_TOPOLOGY, CPU_MANAGER_POLICY, POD_CPU_ALLOCS, CPU_SHARED_POOLS)
     }
     cpus, policy = said[CPU_TOPOLOGY], said[CPU_MANAGER_POLICY]
     allocs, pools = said[POD_CPU_ALLOCS], said[CPU_SHARED_POOLS]
-    reported = cpus.checked(read_cpu_topology, cpus.text()) if cpus else ()
+    reported = cpus.checked(read_cpu_topology_annotation, cpus.text()) if cpus else ()
     if cpus:
         _check_cores(reported, cpus)
-    given = allocs.checked(read_pod_cpu_allocs, allocs.text()) if allocs else ()
+    given = allocs.checked(read_pod_cpu_allocs_annotation, allocs.text()) if allocs else ()
     if allocs:
         _check_allocs(given, allocs)
-    manager = policy.checked(read_cpu_manager_policy, policy.text()) if policy else None
-    shared = pools.checked(read_cpu_shared_pools, pools.text()) if pools else ()
+    manager = policy.checked(read_cpu_manager_policy_annotation, policy.text()) if policy else None
+    shared = pools.checked(read_cpu_shared_pools_annotation, pools.text()) if pools else ()
     named = {
         _name_of(POD_CPU_ALLOCS): [alloc.cpuset for alloc in given],
         _name_of(CPU_SHARED_POOLS): [pool.cpuset for pool in shared],
         f"reservedCPUs of {_name_of(CPU_MANAGER_POLICY)}": [manager.reserved] if manager else [],
     }
     alignment, scope = _alignment(root)
-    return NodeResourceTopologyPart(
+    return KubeNodeResourceTopology(
         identity=identity,
         cpus=reported,
         policy=manager,
@@ -151,9 +151,9 @@ def _beyond(known: Set[int], named: Mapping[str, Iterable[CpuSet]]) -> tuple[str
     return tuple(sorted(name for name, of in named.items() if any(cpus - known for cpus in of)))
 
 
-def _check_cores(cpus: tuple[ReportedCpu, ...], part: ObjectFieldValue) -> None:
+def _check_cores(cpus: tuple[NodeTopologyAnnotationCpu, ...], part: KubeObjectFieldValue) -> None:
     """Check that the threads of each core are on one NUMA node."""
-    first: dict[tuple[int, int], ReportedCpu] = {}
+    first: dict[tuple[int, int], NodeTopologyAnnotationCpu] = {}
     for cpu in cpus:
         other = first.setdefault((cpu.package, cpu.core), cpu)
         if other.numa_node != cpu.numa_node:
@@ -163,7 +163,7 @@ def _check_cores(cpus: tuple[ReportedCpu, ...], part: ObjectFieldValue) -> None:
             )
 
 
-def _check_allocs(allocs: tuple[PodCpuAlloc, ...], part: ObjectFieldValue) -> None:
+def _check_allocs(allocs: tuple[PodCpuAlloc, ...], part: KubeObjectFieldValue) -> None:
     """Check that each CPU has at most one owner."""
     owners: dict[int, str] = {}
     for alloc in allocs:
@@ -175,8 +175,8 @@ def _check_allocs(allocs: tuple[PodCpuAlloc, ...], part: ObjectFieldValue) -> No
                 )
 
 
-def _zones(part: ObjectFieldValue) -> dict[int, NumaZone]:
-    zones: dict[int, NumaZone] = {}
+def _zones(part: KubeObjectFieldValue) -> dict[int, KubeNumaZone]:
+    zones: dict[int, KubeNumaZone] = {}
     for item in part.items():
         match = _ZONE.fullmatch(item.get("name").text())
         if match is None or item.get("type").text("Node") != "Node":
@@ -185,7 +185,7 @@ def _zones(part: ObjectFieldValue) -> dict[int, NumaZone]:
             item.get("name").refuse(f"zone {match[1]} is there twice; keep one of them")
         resources = item.get("resources")
         capacity = _amounts(resources, "capacity")
-        zones[int(match[1])] = NumaZone(
+        zones[int(match[1])] = KubeNumaZone(
             capacity=capacity,
             allocatable=_amounts(resources, "allocatable"),
             available=_amounts(resources, "available", "allocatable"),
@@ -194,7 +194,7 @@ def _zones(part: ObjectFieldValue) -> dict[int, NumaZone]:
     return dict(sorted(zones.items()))
 
 
-def _amounts(resources: ObjectFieldValue, *columns: str) -> ResourceList:
+def _amounts(resources: KubeObjectFieldValue, *columns: str) -> KubeResourceList:
     """Return each resource of a zone, by the first of these columns that it has or its capacity."""
     amounts: dict[str, object] = {}
     for item in resources.items():
@@ -206,11 +206,11 @@ def _amounts(resources: ObjectFieldValue, *columns: str) -> ResourceList:
         said = [item.get(column).value for column in (*columns, "capacity")]
         amounts[name] = next(value for value in said if value is not None)
     return read_resource_list(
-        ObjectFieldValue(resources.title, amounts, resources.path), without=SUMS
+        KubeObjectFieldValue(resources.title, amounts, resources.path), without=SUMS
     )
 
 
-def _distances(part: ObjectFieldValue) -> dict[int, int]:
+def _distances(part: KubeObjectFieldValue) -> dict[int, int]:
     distances = {}
     for item in part.items():
         if match := _ZONE.fullmatch(item.get("name").text()):
@@ -218,7 +218,7 @@ def _distances(part: ObjectFieldValue) -> dict[int, int]:
     return distances
 
 
-def _alignment(root: ObjectFieldValue) -> tuple[AlignmentPolicy | None, AlignmentScope | None]:
+def _alignment(root: KubeObjectFieldValue) -> tuple[AlignmentPolicy | None, AlignmentScope | None]:
     """Return the topology manager's policy and scope, which old objects give in one word.
 
     Attributes without a scope mean the kubelet's default. An old word without a scope gives

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 from placer_models.kubernetes.label_selectors import LabelSelector, label_selector_of
 from placer_models.kubernetes.names import REGIONS, ZONES
-from placer_models.kubernetes.node_access import NodesWithAccess, node_access_of_selector
+from placer_models.kubernetes.node_access import DeviceAccessNodeSelector, node_access_of_selector
 from placer_models.kubernetes.object_fields import (
+    KubeObjectFieldValue,
+    KubeObjectIdentity,
     Object,
-    ObjectFieldValue,
-    ObjectIdentity,
-    first_annotation_of,
-    read_identity_and_root,
+    first_annotation_present,
+    read_object_identity_and_fields,
 )
 from placer_models.placement import NamespacedName
 from placer_models.quantity import parse_amount_rounding_up
@@ -46,7 +46,7 @@ IN_TREE_DRIVERS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class PersistentVolumePart:
+class KubePersistentVolume:
     """The contents of a PersistentVolume.
 
     Attributes:
@@ -65,13 +65,13 @@ class PersistentVolumePart:
 
     """
 
-    identity: ObjectIdentity
+    identity: KubeObjectIdentity
     storage_class: str = ""
     capacity_bytes: int = 0
     modes: frozenset[str] = frozenset()
     mode: str = _FILESYSTEM
     attributes_class: str = ""
-    access: NodesWithAccess | None = None
+    access: DeviceAccessNodeSelector | None = None
     zones: tuple[tuple[str, frozenset[str]], ...] = ()
     claim: NamespacedName | None = None
     claim_uid: str = ""
@@ -82,7 +82,7 @@ class PersistentVolumePart:
 
 
 @dataclass(frozen=True, slots=True)
-class VolumeClaimPart:
+class KubeVolumeClaim:
     """The contents of a PersistentVolumeClaim.
 
     Attributes:
@@ -100,7 +100,7 @@ class VolumeClaimPart:
 
     """
 
-    identity: ObjectIdentity
+    identity: KubeObjectIdentity
     volume: str = ""
     is_bound: bool = False
     is_lost: bool = False
@@ -114,7 +114,7 @@ class VolumeClaimPart:
     selected_node: str = ""
     leaving: bool = False
 
-    def matches(self, volume: PersistentVolumePart) -> bool:
+    def matches(self, volume: KubePersistentVolume) -> bool:
         """Return whether the claim could be bound to the volume, on a node that reaches it."""
         fits = (
             not volume.leaving
@@ -134,24 +134,24 @@ class VolumeClaimPart:
             )
         )
 
-    def is_kept(self, volume: PersistentVolumePart) -> bool:
+    def is_kept(self, volume: KubePersistentVolume) -> bool:
         """Return whether the volume is kept for this claim, and no other."""
         uids = ("", self.identity.uid)
         return volume.claim == self.identity.key and volume.claim_uid in uids
 
 
-def volume_part(found: Object) -> PersistentVolumePart:
+def read_kube_persistent_volume(found: Object) -> KubePersistentVolume:
     """Return the contents of a PersistentVolume.
 
     Raises:
-        ObjectError: Something is wrong with it.
+        KubernetesObjectError: Something is wrong with it.
 
     """
-    identity, root = read_identity_and_root(found, VOLUME_KIND, namespaced=False)
+    identity, root = read_object_identity_and_fields(found, VOLUME_KIND, namespaced=False)
     spec, held = root.get("spec"), root.get("spec", "claimRef")
     required = spec.get("nodeAffinity", "required")
     driver, handle = _driven(spec)
-    return PersistentVolumePart(
+    return KubePersistentVolume(
         identity,
         storage_class=_class_of(root),
         capacity_bytes=_bytes(spec.get("capacity", "storage")),
@@ -175,18 +175,18 @@ def volume_part(found: Object) -> PersistentVolumePart:
     )
 
 
-def volume_claim_part(found: Object) -> VolumeClaimPart:
+def read_kube_volume_claim(found: Object) -> KubeVolumeClaim:
     """Return the contents of a PersistentVolumeClaim.
 
     Raises:
-        ObjectError: Something is wrong with it.
+        KubernetesObjectError: Something is wrong with it.
 
     """
-    identity, root = read_identity_and_root(found, CLAIM_KIND, namespaced=True)
+    identity, root = read_object_identity_and_fields(found, CLAIM_KIND, namespaced=True)
     spec, volume = root.get("spec"), root.get("spec", "volumeName").text("")
     texts = root.get("metadata", "annotations").texts()
-    selected = first_annotation_of(root, SELECTED_NODE)
-    return VolumeClaimPart(
+    selected = first_annotation_present(root, SELECTED_NODE)
+    return KubeVolumeClaim(
         identity,
         volume=volume,
         is_bound=bool(volume) and BIND_COMPLETED in texts,
@@ -207,12 +207,12 @@ def volume_claim_part(found: Object) -> VolumeClaimPart:
     )
 
 
-def _class_of(root: ObjectFieldValue) -> str:
-    old = first_annotation_of(root, _OLD_CLASS)
+def _class_of(root: KubeObjectFieldValue) -> str:
+    old = first_annotation_present(root, _OLD_CLASS)
     return old.text() if old else root.get("spec", "storageClassName").text("")
 
 
-def _driven(spec: ObjectFieldValue) -> tuple[str, str]:
+def _driven(spec: KubeObjectFieldValue) -> tuple[str, str]:
     """Return the CSI driver of a volume and the volume's name there, or nothing."""
     source = spec.get("csi")
     if source.there:
@@ -220,9 +220,9 @@ def _driven(spec: ObjectFieldValue) -> tuple[str, str]:
     return next((IN_TREE_DRIVERS[name] for name in IN_TREE_DRIVERS if spec.get(name).there), ""), ""
 
 
-def _bytes(part: ObjectFieldValue) -> int:
+def _bytes(part: KubeObjectFieldValue) -> int:
     return part.amount(parse_amount_rounding_up) if part.there else 0
 
 
-def _texts(part: ObjectFieldValue) -> frozenset[str]:
+def _texts(part: KubeObjectFieldValue) -> frozenset[str]:
     return frozenset(item.text() for item in part.items())

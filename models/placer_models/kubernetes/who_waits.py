@@ -6,7 +6,7 @@ from enum import StrEnum
 from placer_models.typed import TypeChecked
 
 
-class IgnoredAsk(StrEnum):
+class IgnorablePodRequirementKind(StrEnum):
     """What pods ask for and nobody is to look at."""
 
     VOLUMES = "volumes"
@@ -27,7 +27,7 @@ class WaitingPodFilter(TypeChecked):
 
     schedulers: frozenset[str] = frozenset()
     gated: bool = False
-    ignored: frozenset[IgnoredAsk] = frozenset()
+    ignored: frozenset[IgnorablePodRequirementKind] = frozenset()
 
 
 ALL = WaitingPodFilter()

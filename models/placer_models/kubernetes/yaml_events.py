@@ -7,15 +7,16 @@ from functools import lru_cache
 import yaml
 
 from placer_models.files.anchors import BadYamlAliasError, YamlAnchors
-from placer_models.files.errors import InputError, in_quotes
-from placer_models.files.tree import MAX_DEPTH, ScalarValue, tree_to_json
+from placer_models.files.errors import InputError
+from placer_models.files.tree import MAX_DEPTH, DocumentTreeScalar, document_tree_to_plain_values
 from placer_models.files.yaml_tree import MERGE_KEY, MERGES
 from placer_models.kubernetes.chunks import (
     CHUNK,
     MAX_OBJECT_CHARACTERS,
     ChunkValue,
-    ListItemOrDocument,
+    ParsedListItemOrDocument,
 )
+from placer_models.message_text import in_quotes
 
 _AT_END = "; the file ends here: if it was cut off, get it again"
 
@@ -24,7 +25,7 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 def iterate_yaml_objects(
     text: "LineKeepingStream", file: str, anchors: YamlAnchors[ChunkValue] | None = None
-) -> Iterator[ListItemOrDocument]:
+) -> Iterator[ParsedListItemOrDocument]:
     """Yield the items of Lists as they end, and each document at its end.
 
     An alias stands for the very part that has its anchor, in another item too. Tags are refused, as
@@ -62,7 +63,7 @@ def empty_yaml_anchors() -> YamlAnchors[ChunkValue]:
 
 def _parts(
     kept: "LineKeepingStream", file: str, anchors: YamlAnchors[ChunkValue]
-) -> Iterator[ListItemOrDocument]:
+) -> Iterator[ParsedListItemOrDocument]:
     offset = kept.offset
     parser = _LOADER(kept)
     root: ChunkValue = None
@@ -95,7 +96,7 @@ def _parts(
                 if event.anchor:
                     anchors.name(event.anchor, value)
                 if here is items and here is not None:
-                    yield ListItemOrDocument(
+                    yield ParsedListItemOrDocument(
                         value, offset + event.start_mark.line + 1, "", _fields(root)
                     )
                 elif type(here) is dict:
@@ -134,20 +135,20 @@ def _parts(
                 ended, here = here, above.pop()
                 key = None
                 if here is items and here is not None:
-                    yield ListItemOrDocument(
+                    yield ParsedListItemOrDocument(
                         ended, offset + begun.line + 1, kept.text(begun, event), _fields(root)
                     )
             elif what is yaml.DocumentEndEvent:
                 is_list = items is not None
                 line = offset + event.start_mark.line + 1 if is_list else offset + begun.line + 1
                 text = "" if is_list else kept.text(begun, event)
-                yield ListItemOrDocument(root, line, text, None, is_list)
+                yield ParsedListItemOrDocument(root, line, text, None, is_list)
                 root = items = None
                 anchors = empty_yaml_anchors()
             elif what is yaml.AliasEvent:
                 value = _aliased(event, anchors, [*above, here], items, file, offset)
                 if here is items and here is not None:
-                    yield ListItemOrDocument(
+                    yield ParsedListItemOrDocument(
                         value, offset + event.start_mark.line + 1, "", _fields(root)
                     )
                 elif type(here) is list:
@@ -200,7 +201,7 @@ def _refused(file: str, offset: int, event: yaml.Event, message: str) -> InputEr
 @lru_cache(65_536)
 def _value(text: str) -> ChunkValue:
     """Return the value of a text without quotes, as in our own files."""
-    value = tree_to_json(ScalarValue(text, quoted=False, line=0))
+    value = document_tree_to_plain_values(DocumentTreeScalar(text, quoted=False, line=0))
     assert not isinstance(value, list | dict)
     return value
 

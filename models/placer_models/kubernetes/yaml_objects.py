@@ -15,8 +15,8 @@ from placer_models.kubernetes.chunks import (
     CHUNK,
     MAX_OBJECT_CHARACTERS,
     ChunkValue,
-    ListItemOrDocument,
-    Utf8Reader,
+    DumpUtf8Reader,
+    ParsedListItemOrDocument,
 )
 from placer_models.kubernetes.plain_yaml import PlainYamlReader
 from placer_models.kubernetes.yaml_events import (
@@ -36,7 +36,9 @@ _MOST_OF_ONE = 4 * CHUNK
 """A single document larger than this is left to libyaml."""
 
 
-def yaml_parts(chunks: Utf8Reader, file: str) -> Iterator[ListItemOrDocument]:
+def iterate_chunked_yaml_objects(
+    chunks: DumpUtf8Reader, file: str
+) -> Iterator[ParsedListItemOrDocument]:
     """Yield the items of Lists as they end, and each document at its end.
 
     Raises:
@@ -59,7 +61,7 @@ class _Window:
 
     """
 
-    def __init__(self, chunks: Utf8Reader) -> None:
+    def __init__(self, chunks: DumpUtf8Reader) -> None:
         self._chunks = chunks
         self.text = ""
         self.at = 0
@@ -103,7 +105,7 @@ class _Reader:
     plain: PlainYamlReader
     file: str
 
-    def document(self) -> Iterator[ListItemOrDocument]:
+    def document(self) -> Iterator[ParsedListItemOrDocument]:
         """Yield the parts of the next document."""
         window = self.window
         head = _HEAD.match(window.text, window.at)
@@ -119,7 +121,7 @@ class _Reader:
 
     def _items(
         self, start: str, indent: str, root: dict[str, ChunkValue]
-    ) -> Iterator[ListItemOrDocument]:
+    ) -> Iterator[ParsedListItemOrDocument]:
         """Yield the items of a List, but for its last one, as far as each can be read by itself."""
         window, column = self.window, len(indent) + len("- ")
         dash, left = f"\n{indent}- ", re.compile(rf"\n(?= {{0,{len(indent)}}}[^ \n])")
@@ -134,7 +136,7 @@ class _Reader:
             text = " " * column + written[column:]
             value = self.plain.mapping(text, column)
             if value is not None:
-                part = ListItemOrDocument(value, window.line + 1, text, root)
+                part = ParsedListItemOrDocument(value, window.line + 1, text, root)
             elif not left.search(written, 0, len(written) - 1) and (
                 found := self._item_by_events(start, written)
             ):
@@ -144,7 +146,7 @@ class _Reader:
             yield part
             window.take(at + 1)
 
-    def _item_by_events(self, start: str, written: str) -> ListItemOrDocument | None:
+    def _item_by_events(self, start: str, written: str) -> ParsedListItemOrDocument | None:
         """Return an item that libyaml can read by itself."""
         texts, anchors = iter((start, written)), empty_yaml_anchors()
         before = self.window.line - _lines_in(start)
@@ -155,7 +157,7 @@ class _Reader:
             return None
         return item if len(rest) == 1 and not anchors else None
 
-    def _single(self) -> Iterator[ListItemOrDocument]:
+    def _single(self) -> Iterator[ParsedListItemOrDocument]:
         """Yield the parts of a document that is no plain List."""
         window = self.window
         while True:
@@ -169,12 +171,12 @@ class _Reader:
             text = window.text[window.at + marked * len(_MARK) : end]
             value = self.plain.mapping(text)
             if value is not None and "items" not in value:
-                yield ListItemOrDocument(value, window.line + marked + 1, text)
+                yield ParsedListItemOrDocument(value, window.line + marked + 1, text)
                 window.take(end)
                 return
         yield from self._by_events("")
 
-    def _by_events(self, start: str) -> Iterator[ListItemOrDocument]:
+    def _by_events(self, start: str) -> Iterator[ParsedListItemOrDocument]:
         """Yield the rest of a document, as libyaml reads it after its first lines."""
         rest = _Rest(self.window, start)
         kept = LineKeepingStream(rest.read, self.window.line - _lines_in(start), rest.is_last)

@@ -4,42 +4,42 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from placer_models.links.board import (
-    DeviceSet,
     LinkedDeviceClasses,
-    count_device_sets_among_free,
-    device_sets_among_free,
+    LinkedDeviceSetCounts,
+    number_of_selectable_device_sets,
     pair_minimum,
     pair_sum,
+    selectable_device_sets,
 )
-from placer_models.policy import DeviceScope
+from placer_models.policy import SameTypeDevicesScope
 
 ClassCounts = tuple[int, ...]
 """How many devices of each class of a board."""
 
 
 def scope_places_of_classes(
-    board: LinkedDeviceClasses, scope: DeviceScope
+    board: LinkedDeviceClasses, scope: SameTypeDevicesScope
 ) -> Sequence[int | str | None]:
     """Return the place of each class, of the kind that the scope names; None if unknown."""
     match scope:
-        case DeviceScope.PCIE:
+        case SameTypeDevicesScope.PCIE:
             return board.switches
-        case DeviceScope.NUMA_NODE:
+        case SameTypeDevicesScope.NUMA_NODE:
             return board.numa_nodes
-        case DeviceScope.PACKAGE:
+        case SameTypeDevicesScope.PACKAGE:
             return board.packages
-        case DeviceScope.NODE:
+        case SameTypeDevicesScope.NODE:
             return (0,) * len(board.classes)
 
 
 def free_counts_within_scope(
-    board: LinkedDeviceClasses, size: int, free: ClassCounts, scope: DeviceScope
+    board: LinkedDeviceClasses, size: int, free: ClassCounts, scope: SameTypeDevicesScope
 ) -> Iterator[ClassCounts]:
     """Yield what is free in each place that a set of the size may lie within.
 
     A single device always keeps to the scope. Two or more need a place that is known.
     """
-    if size < 2 or scope is DeviceScope.NODE:
+    if size < 2 or scope is SameTypeDevicesScope.NODE:
         yield free
         return
     keys = scope_places_of_classes(board, scope)
@@ -49,7 +49,9 @@ def free_counts_within_scope(
             yield room
 
 
-def has_set_when_empty(board: LinkedDeviceClasses, size: int, scope: DeviceScope) -> bool:
+def has_allowed_set_on_empty_board(
+    board: LinkedDeviceClasses, size: int, scope: SameTypeDevicesScope
+) -> bool:
     """Return whether the empty board has any set of the size that a pod may have."""
     return any(
         bool(partition_table_sets_left(board, size, room)) if board.honored else sum(room) >= size
@@ -75,10 +77,10 @@ def partitions_matter_for(board: LinkedDeviceClasses, size: int) -> bool:
 @lru_cache(maxsize=65536)
 def partition_table_sets_left(
     board: LinkedDeviceClasses, size: int, free: ClassCounts
-) -> tuple[DeviceSet, ...]:
+) -> tuple[LinkedDeviceSetCounts, ...]:
     """Return the partitions of the size within the free counts, best first."""
     found = [
-        DeviceSet(counts, pair_minimum(board, counts), pair_sum(board, counts))
+        LinkedDeviceSetCounts(counts, pair_minimum(board, counts), pair_sum(board, counts))
         for counts in board.partitions or ()
         if sum(counts) == size and all(c <= f for c, f in zip(counts, free, strict=True))
     ]
@@ -87,14 +89,17 @@ def partition_table_sets_left(
 
 
 def allowed_device_sets(
-    board: LinkedDeviceClasses, size: int, free: ClassCounts, scope: DeviceScope = DeviceScope.NODE
-) -> tuple[DeviceSet, ...]:
+    board: LinkedDeviceClasses,
+    size: int,
+    free: ClassCounts,
+    scope: SameTypeDevicesScope = SameTypeDevicesScope.NODE,
+) -> tuple[LinkedDeviceSetCounts, ...]:
     """Return every inequivalent set that a pod may have within the free counts, best first.
 
-    This is `device_sets_among_free` for a pod that keeps to the scope; where the board is honored,
+    This is `selectable_device_sets` for a pod that keeps to the scope; where the board is honored,
     only partitions are returned.
     """
-    listed = partition_table_sets_left if board.honored else device_sets_among_free
+    listed = partition_table_sets_left if board.honored else selectable_device_sets
     found = [
         s
         for room in free_counts_within_scope(board, size, free, scope)
@@ -104,19 +109,22 @@ def allowed_device_sets(
 
 
 def count_offered_device_sets(
-    board: LinkedDeviceClasses, size: int, free: ClassCounts, scope: DeviceScope = DeviceScope.NODE
+    board: LinkedDeviceClasses,
+    size: int,
+    free: ClassCounts,
+    scope: SameTypeDevicesScope = SameTypeDevicesScope.NODE,
 ) -> int:
     """Return how many sets `offered_device_sets` returns, without listing any but partitions."""
     if board.honored:
         return len(allowed_device_sets(board, size, free, scope))
     return sum(
-        count_device_sets_among_free(board, size, room)
+        number_of_selectable_device_sets(board, size, room)
         for room in free_counts_within_scope(board, size, free, scope)
     )
 
 
 @lru_cache(maxsize=65536)
-def most_disjoint_partitions(
+def max_disjoint_partition_count(
     board: LinkedDeviceClasses, size: int, free: ClassCounts, least: int
 ) -> int:
     """Return how many disjoint partitions of the size fit, with no pair slower than ``least``.
@@ -139,8 +147,8 @@ def most_disjoint_partitions(
     for counts in fitting:
         if counts[pick]:
             rest = tuple(a - b for a, b in zip(useful, counts, strict=True))
-            best = max(best, 1 + most_disjoint_partitions(board, size, rest, least))
+            best = max(best, 1 + max_disjoint_partition_count(board, size, rest, least))
             if best == limit:
                 return best
     without = tuple(0 if i == pick else count for i, count in enumerate(useful))
-    return max(best, most_disjoint_partitions(board, size, without, least))
+    return max(best, max_disjoint_partition_count(board, size, without, least))

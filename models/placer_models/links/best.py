@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from placer_models.goals import USABLE_SET_SIZES
-from placer_models.links.board import DeviceSet, LinkedDeviceClasses
-from placer_models.links.cliques import best_clique_minimum
+from placer_models.links.board import LinkedDeviceClasses, LinkedDeviceSetCounts
+from placer_models.links.cliques import best_clique_pair_minimum
 from placer_models.links.heaviest import device_sets_of_largest_pair_sum, heaviest_set_pair_sum
-from placer_models.links.merged import MergedClasses, classes_merged_by_equal_bandwidth
-from placer_models.links.usable import most_disjoint_sets
+from placer_models.links.merged import MergedLinkedDeviceClasses, classes_merged_by_equal_bandwidth
+from placer_models.links.usable import max_disjoint_fast_set_count
 
 
 def best_pair_minimum(board: LinkedDeviceClasses, size: int) -> int | None:
@@ -18,7 +18,7 @@ def best_pair_minimum(board: LinkedDeviceClasses, size: int) -> int | None:
     The value is in centi GB/s: 0 for fewer than two devices, None if the board has too few.
     """
     merged = classes_merged_by_equal_bandwidth(board)
-    return best_clique_minimum(merged, merged.counts(board.sizes), size)
+    return best_clique_pair_minimum(merged, merged.counts(board.sizes), size)
 
 
 def best_pair_sum(board: LinkedDeviceClasses, size: int) -> int | None:
@@ -36,7 +36,7 @@ def best_pair_sum(board: LinkedDeviceClasses, size: int) -> int | None:
 @lru_cache(maxsize=65536)
 def best_device_set_among_free(
     board: LinkedDeviceClasses, size: int, free: tuple[int, ...]
-) -> DeviceSet | None:
+) -> LinkedDeviceSetCounts | None:
     """Return the best set of the size among what is free, or None if too few are free.
 
     The best set has, in this order of importance: the fastest slowest pair, the largest pair
@@ -46,7 +46,7 @@ def best_device_set_among_free(
     """
     merged = classes_merged_by_equal_bandwidth(board)
     group_free = merged.counts(free)
-    least = best_clique_minimum(merged, group_free, size)
+    least = best_clique_pair_minimum(merged, group_free, size)
     if least is None:
         return None
     nearest = _Nearest(board, free, size)
@@ -54,10 +54,14 @@ def best_device_set_among_free(
         device_sets_of_largest_pair_sum(merged, group_free, size, least), reverse=True
     ):
         nearest.search(merged, group_counts, _links_lost(merged, group_free, group_counts))
-    return DeviceSet(nearest.counts, least, heaviest_set_pair_sum(merged, group_free, size, least))
+    return LinkedDeviceSetCounts(
+        nearest.counts, least, heaviest_set_pair_sum(merged, group_free, size, least)
+    )
 
 
-def _links_lost(merged: MergedClasses, free: tuple[int, ...], chosen: tuple[int, ...]) -> int:
+def _links_lost(
+    merged: MergedLinkedDeviceClasses, free: tuple[int, ...], chosen: tuple[int, ...]
+) -> int:
     """Return the bandwidth between the chosen devices and all free ones.
 
     Of sets with equal pair sums, the one that loses least leaves the largest pair sum.
@@ -94,7 +98,9 @@ class _Nearest:
     def __post_init__(self) -> None:
         self.places = (self.board.numa_nodes, self.board.packages, self.board.switches)
 
-    def search(self, merged: MergedClasses, group_counts: tuple[int, ...], lost: int) -> None:
+    def search(
+        self, merged: MergedLinkedDeviceClasses, group_counts: tuple[int, ...], lost: int
+    ) -> None:
         """Try each set that has ``group_counts`` devices in each group of classes."""
         group_of = {i: g for g, group in enumerate(merged.groups) for i in group}
         self._grow((), [group_of[i] for i in range(len(self.free))], list(group_counts), lost)
@@ -185,6 +191,6 @@ class _Nearest:
         free = tuple(a - b for a, b in zip(self.free, taken, strict=True))
         left = sum(self.free) - self.size
         return sum(
-            size * min(most_disjoint_sets(self.board, size, free), left // size)
+            size * min(max_disjoint_fast_set_count(self.board, size, free), left // size)
             for size in USABLE_SET_SIZES
         )

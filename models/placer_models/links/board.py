@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from placer_models.cpuset import format_cpu_list
-from placer_models.device import GPU, Device, LinkMatrix, PartitionTable, is_mig_instance
+from placer_models.device import GPU, Device, GpuLinkMatrix, PartitionTable, is_mig_instance
 from placer_models.records import CachedHash, record
 
 
@@ -65,7 +65,7 @@ class LinkedDeviceClasses(CachedHash):
 
 
 @record(frozen=True, slots=True)
-class DeviceSet:
+class LinkedDeviceSetCounts:
     """A set of devices, up to swapping devices of a class.
 
     Attributes:
@@ -81,9 +81,9 @@ class DeviceSet:
 
 
 @lru_cache(maxsize=4096)
-def device_classes_by_links(
+def linked_classes_of_devices(
     devices: tuple[Device, ...],
-    links: LinkMatrix | None,
+    links: GpuLinkMatrix | None,
     table: PartitionTable | None = None,
     *,
     honored: bool = False,
@@ -261,7 +261,7 @@ def number_of_device_pairs(count: int) -> int:
     return count * (count - 1) // 2
 
 
-def count_device_sets_among_free(
+def number_of_selectable_device_sets(
     board: LinkedDeviceClasses, size: int, free: tuple[int, ...]
 ) -> int:
     """Return how many selections there are, without listing them."""
@@ -273,16 +273,16 @@ def count_device_sets_among_free(
     return ways[size]
 
 
-def device_sets_among_free(
+def selectable_device_sets(
     board: LinkedDeviceClasses, size: int, free: tuple[int, ...]
-) -> tuple[DeviceSet, ...]:
+) -> tuple[LinkedDeviceSetCounts, ...]:
     """Return every inequivalent set of the size within the free counts, best first.
 
     The best set has the fastest slowest pair, then the largest pair sum, then the lowest
-    devices. There may be very many sets: ask ``count_device_sets_among_free`` first.
+    devices. There may be very many sets: ask ``number_of_selectable_device_sets`` first.
     """
     found = [
-        DeviceSet(counts, pair_minimum(board, counts), pair_sum(board, counts))
+        LinkedDeviceSetCounts(counts, pair_minimum(board, counts), pair_sum(board, counts))
         for counts in counts_summing_to(size, free)
     ]
     # Counts come with the lowest devices first, and sorting keeps that order.
@@ -301,7 +301,7 @@ def counts_summing_to(size: int, limits: tuple[int, ...]) -> Iterator[tuple[int,
             yield (count, *rest)
 
 
-def _bandwidths(devices: Sequence[Device], links: LinkMatrix | None) -> list[list[int]]:
+def _bandwidths(devices: Sequence[Device], links: GpuLinkMatrix | None) -> list[list[int]]:
     """Return the centi GB/s between every two of the devices."""
     row_of = {minor: i for i, minor in enumerate(links.minors)} if links else {}
     places = [row_of.get(device.minor) if device.type == GPU else None for device in devices]

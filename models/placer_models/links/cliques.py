@@ -7,11 +7,13 @@ still has a clique of the size, and no set is ever listed.
 
 from functools import lru_cache
 
-from placer_models.links.merged import MergedClasses
+from placer_models.links.merged import MergedLinkedDeviceClasses
 
 
 @lru_cache(maxsize=65536)
-def best_clique_minimum(merged: MergedClasses, counts: tuple[int, ...], size: int) -> int | None:
+def best_clique_pair_minimum(
+    merged: MergedLinkedDeviceClasses, counts: tuple[int, ...], size: int
+) -> int | None:
     """Return the fastest slowest pair of ``size`` devices, or None if there are too few."""
     if size > sum(counts):
         return None
@@ -37,7 +39,7 @@ def best_clique_minimum(merged: MergedClasses, counts: tuple[int, ...], size: in
 
 
 def bitmasks_of_fast_linked_groups(
-    merged: MergedClasses, counts: tuple[int, ...], least: int
+    merged: MergedLinkedDeviceClasses, counts: tuple[int, ...], least: int
 ) -> list[int]:
     """Return for each group a bit mask of the other groups to which its pairs are fast.
 
@@ -54,7 +56,7 @@ def bitmasks_of_fast_linked_groups(
 
 
 def most_of_each_group_in_link_clique(
-    merged: MergedClasses, counts: tuple[int, ...], least: int
+    merged: MergedLinkedDeviceClasses, counts: tuple[int, ...], least: int
 ) -> tuple[int, ...]:
     """Return how many devices of each group one clique can have."""
     return tuple(
@@ -62,7 +64,9 @@ def most_of_each_group_in_link_clique(
     )
 
 
-def largest_device_clique_size(merged: MergedClasses, counts: tuple[int, ...], least: int) -> int:
+def largest_device_clique_size(
+    merged: MergedLinkedDeviceClasses, counts: tuple[int, ...], least: int
+) -> int:
     """Return the size of the largest set of devices in which no pair is slower than ``least``.
 
     Bron and Kerbosch with a pivot: at most 3 ** (groups / 3) leaves.

@@ -8,16 +8,16 @@ from placer_models.links.cliques import (
     bitmasks_of_fast_linked_groups,
     most_of_each_group_in_link_clique,
 )
-from placer_models.links.merged import MergedClasses
+from placer_models.links.merged import MergedLinkedDeviceClasses
 
 
 @lru_cache(maxsize=65536)
 def heaviest_set_pair_sum(
-    merged: MergedClasses, counts: tuple[int, ...], size: int, least: int = 0
+    merged: MergedLinkedDeviceClasses, counts: tuple[int, ...], size: int, least: int = 0
 ) -> int:
     """Return the largest pair sum of ``size`` devices of which no pair is below ``least``.
 
-    Such a set must exist: ``least`` is at most what ``best_clique_minimum`` says.
+    Such a set must exist: ``least`` is at most what ``best_clique_pair_minimum`` says.
     """
     search = _Search(merged, counts, least)
     search.run(size)
@@ -26,7 +26,7 @@ def heaviest_set_pair_sum(
 
 @lru_cache(maxsize=65536)
 def device_sets_of_largest_pair_sum(
-    merged: MergedClasses, counts: tuple[int, ...], size: int, least: int
+    merged: MergedLinkedDeviceClasses, counts: tuple[int, ...], size: int, least: int
 ) -> tuple[tuple[int, ...], ...]:
     """Return every set that has the largest pair sum, as counts per group."""
     search = _Search(merged, counts, least, ties=True)
@@ -39,7 +39,7 @@ def device_sets_of_largest_pair_sum(
 class _Search:
     """One branch and bound: the most promising group is tried first, with high counts first."""
 
-    merged: MergedClasses
+    merged: MergedLinkedDeviceClasses
     counts: tuple[int, ...]
     least: int
     ties: bool = False

@@ -11,7 +11,7 @@ from placer_models.links.board import LinkedDeviceClasses, equivalence_classes
 
 
 @dataclass(frozen=True, slots=True)
-class MergedClasses:
+class MergedLinkedDeviceClasses:
     """Groups of classes, and the weights between and inside groups.
 
     Attributes:
@@ -30,13 +30,13 @@ class MergedClasses:
 
 
 @lru_cache(maxsize=4096)
-def classes_merged_by_equal_bandwidth(board: LinkedDeviceClasses) -> MergedClasses:
+def classes_merged_by_equal_bandwidth(board: LinkedDeviceClasses) -> MergedLinkedDeviceClasses:
     """Merge the classes that have equal bandwidths; weights are centi GB/s."""
     return _merge(board, board.across)
 
 
 @lru_cache(maxsize=16384)
-def classes_merged_by_speed(board: LinkedDeviceClasses, least: int) -> MergedClasses:
+def classes_merged_by_speed(board: LinkedDeviceClasses, least: int) -> MergedLinkedDeviceClasses:
     """Merge the classes that the graph of pairs of ``least`` centi GB/s or more treats alike.
 
     Weights are 1 for such a pair and 0 for a slower one.
@@ -44,12 +44,14 @@ def classes_merged_by_speed(board: LinkedDeviceClasses, least: int) -> MergedCla
     return _merge(board, tuple(tuple(int(w >= least) for w in row) for row in board.across))
 
 
-def _merge(board: LinkedDeviceClasses, weights: tuple[tuple[int, ...], ...]) -> MergedClasses:
+def _merge(
+    board: LinkedDeviceClasses, weights: tuple[tuple[int, ...], ...]
+) -> MergedLinkedDeviceClasses:
     # Two devices stand for each larger class, so that its inner weight is compared, too.
     owner = [i for i, size in enumerate(board.sizes) for _ in range(min(size, 2))]
     rows = [[weights[a][b] for b in owner] for a in owner]
     members = equivalence_classes(rows, [None] * len(owner))
-    return MergedClasses(
+    return MergedLinkedDeviceClasses(
         groups=tuple(tuple(dict.fromkeys(owner[i] for i in group)) for group in members),
         weights=tuple(
             tuple(

@@ -10,18 +10,18 @@ from placer_models.links.allowed import (
     partition_table_sets_left,
 )
 from placer_models.links.best import best_device_set_among_free
-from placer_models.links.board import DeviceSet, LinkedDeviceClasses, pair_sum
-from placer_models.links.cliques import best_clique_minimum
+from placer_models.links.board import LinkedDeviceClasses, LinkedDeviceSetCounts, pair_sum
+from placer_models.links.cliques import best_clique_pair_minimum
 from placer_models.links.heaviest import heaviest_set_pair_sum
 from placer_models.links.merged import classes_merged_by_equal_bandwidth
-from placer_models.links.usable import usable_set_device_count
-from placer_models.policy import DeviceScope
+from placer_models.links.usable import total_devices_in_usable_sets
+from placer_models.policy import SameTypeDevicesScope
 
-ANYWHERE = DeviceScope.NODE
+ANYWHERE = SameTypeDevicesScope.NODE
 
 
-def best_permitted_slowest_pair(
-    board: LinkedDeviceClasses, size: int, scope: DeviceScope = ANYWHERE
+def best_permitted_pair_minimum(
+    board: LinkedDeviceClasses, size: int, scope: SameTypeDevicesScope = ANYWHERE
 ) -> int | None:
     """Return the fastest slowest pair of the sets that a pod may have on the empty board.
 
@@ -32,14 +32,14 @@ def best_permitted_slowest_pair(
         return parts[0].pair_minimum if parts else None
     merged = classes_merged_by_equal_bandwidth(board)
     found = (
-        best_clique_minimum(merged, merged.counts(room), size)
+        best_clique_pair_minimum(merged, merged.counts(room), size)
         for room in free_counts_within_scope(board, size, board.sizes, scope)
     )
     return max((value for value in found if value is not None), default=None)
 
 
-def best_permitted_gpu_link_sum(
-    board: LinkedDeviceClasses, size: int, scope: DeviceScope = ANYWHERE
+def best_permitted_pair_sum(
+    board: LinkedDeviceClasses, size: int, scope: SameTypeDevicesScope = ANYWHERE
 ) -> int | None:
     """Return the largest pair sum of the sets that a pod may have on the empty board.
 
@@ -59,8 +59,8 @@ def best_permitted_gpu_link_sum(
 
 @lru_cache(maxsize=65536)
 def best_permitted_devices(
-    board: LinkedDeviceClasses, size: int, free: ClassCounts, scope: DeviceScope = ANYWHERE
-) -> DeviceSet | None:
+    board: LinkedDeviceClasses, size: int, free: ClassCounts, scope: SameTypeDevicesScope = ANYWHERE
+) -> LinkedDeviceSetCounts | None:
     """Return the best free set that a pod may have, or None if there is none.
 
     Sets are compared as in `best_device_set_among_free`, but partitions go before other sets.
@@ -75,14 +75,14 @@ def _best(
     board: LinkedDeviceClasses,
     size: int,
     free: ClassCounts,
-    scope: DeviceScope,
+    scope: SameTypeDevicesScope,
     *,
     partitions: bool,
-) -> DeviceSet | None:
+) -> LinkedDeviceSetCounts | None:
     """Return the best partition, or the best set of any kind."""
     if not partitions and scope is ANYWHERE:
         return best_device_set_among_free(board, size, free)
-    found: list[DeviceSet] = []
+    found: list[LinkedDeviceSetCounts] = []
     for room in free_counts_within_scope(board, size, free, scope):
         if partitions:
             found += partition_table_sets_left(board, size, room)
@@ -90,13 +90,13 @@ def _best(
             found.append(best)
     places = (board.numa_nodes, board.packages, board.switches)
 
-    def badness(chosen: DeviceSet) -> tuple[object, ...]:
+    def badness(chosen: LinkedDeviceSetCounts) -> tuple[object, ...]:
         left = tuple(a - b for a, b in zip(free, chosen.counts, strict=True))
         return (
             -chosen.pair_minimum,
             -chosen.pair_sum,
             *(_places(chosen.counts, place_of) for place_of in places),
-            -usable_set_device_count(board, left),
+            -total_devices_in_usable_sets(board, left),
             -pair_sum(board, left),
             tuple(-count for count in chosen.counts),
         )

@@ -5,22 +5,22 @@ from functools import lru_cache
 from operator import mul
 
 from placer_models.goals import USABLE_SET_SIZES
-from placer_models.links.allowed import most_disjoint_partitions, partition_table_sets_left
+from placer_models.links.allowed import max_disjoint_partition_count, partition_table_sets_left
 from placer_models.links.board import LinkedDeviceClasses
 from placer_models.links.cliques import (
-    best_clique_minimum,
+    best_clique_pair_minimum,
     bit_positions,
     bitmasks_of_fast_linked_groups,
     most_of_each_group_in_link_clique,
 )
 from placer_models.links.merged import (
-    MergedClasses,
+    MergedLinkedDeviceClasses,
     classes_merged_by_equal_bandwidth,
     classes_merged_by_speed,
 )
 
 
-def usable_set_device_count(board: LinkedDeviceClasses, free: tuple[int, ...]) -> int:
+def total_devices_in_usable_sets(board: LinkedDeviceClasses, free: tuple[int, ...]) -> int:
     """Return how many devices are in the most disjoint fast sets, summed over the usual sizes.
 
     Each size of ``USABLE_SET_SIZES`` is counted by itself.
@@ -31,10 +31,12 @@ def usable_set_device_count(board: LinkedDeviceClasses, free: tuple[int, ...]) -
 @lru_cache(maxsize=65536)
 def usable_set_counts(board: LinkedDeviceClasses, free: tuple[int, ...]) -> tuple[int, ...]:
     """Return how many disjoint fast sets there are at most, for each of ``USABLE_SET_SIZES``."""
-    return tuple(most_disjoint_sets(board, size, free) for size in USABLE_SET_SIZES)
+    return tuple(max_disjoint_fast_set_count(board, size, free) for size in USABLE_SET_SIZES)
 
 
-def most_disjoint_sets(board: LinkedDeviceClasses, size: int, free: tuple[int, ...]) -> int:
+def max_disjoint_fast_set_count(
+    board: LinkedDeviceClasses, size: int, free: tuple[int, ...]
+) -> int:
     """Return how many pairwise disjoint fast sets of the size can be made of what is free.
 
     A set is fast if its slowest pair is as fast as that of the best set of the size on the
@@ -43,11 +45,13 @@ def most_disjoint_sets(board: LinkedDeviceClasses, size: int, free: tuple[int, .
     """
     if board.honored:
         whole = partition_table_sets_left(board, size, board.sizes)
-        return most_disjoint_partitions(board, size, free, whole[0].pair_minimum) if whole else 0
+        return (
+            max_disjoint_partition_count(board, size, free, whole[0].pair_minimum) if whole else 0
+        )
     if size < 2:
         return sum(free) if size == 1 else 0
     bandwidths = classes_merged_by_equal_bandwidth(board)
-    least = best_clique_minimum(bandwidths, bandwidths.counts(board.sizes), size)
+    least = best_clique_pair_minimum(bandwidths, bandwidths.counts(board.sizes), size)
     if least is None:
         return 0
     fast = classes_merged_by_speed(board, least)
@@ -55,7 +59,7 @@ def most_disjoint_sets(board: LinkedDeviceClasses, size: int, free: tuple[int, .
 
 
 @lru_cache(maxsize=65536)
-def _most_cliques(fast: MergedClasses, counts: tuple[int, ...], size: int) -> int:
+def _most_cliques(fast: MergedLinkedDeviceClasses, counts: tuple[int, ...], size: int) -> int:
     """Return how many disjoint cliques there can be, one connected part of the graph at a time.
 
     Groups that are in no clique are left out first. A part that is a single group is a clique
@@ -75,7 +79,7 @@ def _most_cliques(fast: MergedClasses, counts: tuple[int, ...], size: int) -> in
     return total
 
 
-def _search(fast: MergedClasses, counts: tuple[int, ...], size: int) -> int:
+def _search(fast: MergedLinkedDeviceClasses, counts: tuple[int, ...], size: int) -> int:
     """Return how many disjoint cliques a connected part can have, by branching on one group.
 
     Either some clique of the best answer has a device of the group, or none has.
@@ -97,7 +101,7 @@ def _search(fast: MergedClasses, counts: tuple[int, ...], size: int) -> int:
 
 
 def _cliques_with(
-    fast: MergedClasses, counts: tuple[int, ...], near: list[int], pick: int, size: int
+    fast: MergedLinkedDeviceClasses, counts: tuple[int, ...], near: list[int], pick: int, size: int
 ) -> Iterator[tuple[int, ...]]:
     """Yield each clique of the size, as counts, that has a device of the group."""
     most = most_of_each_group_in_link_clique(fast, counts, 1)
@@ -120,7 +124,7 @@ def _cliques_with(
 
 
 def _core(
-    fast: MergedClasses, counts: tuple[int, ...], size: int
+    fast: MergedLinkedDeviceClasses, counts: tuple[int, ...], size: int
 ) -> tuple[tuple[int, ...], list[int]]:
     """Return the counts, with 0 for groups that can be in no clique, and the graph of the rest."""
     while True:

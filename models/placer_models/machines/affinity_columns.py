@@ -9,7 +9,7 @@ from placer_models.cpuset import CpuSet, format_cpu_list
 
 
 @dataclass(frozen=True, slots=True)
-class GpuSurroundings:
+class GpuAffinityInTopoMatrix:
     """What a text says about the surroundings of one GPU.
 
     Attributes:
@@ -25,7 +25,7 @@ class GpuSurroundings:
 
 
 @dataclass(frozen=True, slots=True)
-class GpuPlaces:
+class NumaNodesFromGpuAffinity:
     """NUMA nodes with their CPUs, and the NUMA node of each GPU, in order of the GPUs.
 
     Attributes:
@@ -40,12 +40,14 @@ class GpuPlaces:
     note: str
 
 
-def gpu_numa_nodes_from_affinity(affinities: Sequence[GpuSurroundings]) -> GpuPlaces:
+def numa_nodes_from_gpu_affinity(
+    affinities: Sequence[GpuAffinityInTopoMatrix],
+) -> NumaNodesFromGpuAffinity:
     """Return the NUMA nodes that the affinities tell of, or a single one if they tell of none."""
     cpus = frozenset().union(*(a.cpus or () for a in affinities))
     told = _told(affinities) if any(a.numa_nodes for a in affinities) else _by_cpus(affinities)
     if told is None:
-        return GpuPlaces(
+        return NumaNodesFromGpuAffinity(
             {0: cpus},
             (None,) * len(affinities),
             frozenset(),
@@ -53,10 +55,10 @@ def gpu_numa_nodes_from_affinity(affinities: Sequence[GpuSurroundings]) -> GpuPl
             "all CPUs count as one, and no GPU has any.",
         )
     nodes, of_gpu, note = told
-    return GpuPlaces(nodes, tuple(of_gpu), cpus.difference(*nodes.values()), note)
+    return NumaNodesFromGpuAffinity(nodes, tuple(of_gpu), cpus.difference(*nodes.values()), note)
 
 
-def cores_by_numbering(nodes: Mapping[int, CpuSet]) -> tuple[list[CpuSet], str]:
+def cores_assumed_from_numbering(nodes: Mapping[int, CpuSet]) -> tuple[list[CpuSet], str]:
     """Return the cores that the numbering suggests, and what was assumed for it.
 
     Cores have two threads if the CPUs of every NUMA node come in two runs, and the second
@@ -77,7 +79,7 @@ def cores_by_numbering(nodes: Mapping[int, CpuSet]) -> tuple[list[CpuSet], str]:
 
 
 def _told(
-    affinities: Sequence[GpuSurroundings],
+    affinities: Sequence[GpuAffinityInTopoMatrix],
 ) -> tuple[dict[int, CpuSet], list[int | None], str] | None:
     """Return what the NUMA column says, or None if it is smeared or contradicts the CPUs."""
     spans = {a.numa_nodes for a in affinities if a.numa_nodes}
@@ -108,7 +110,7 @@ def _told(
 
 
 def _by_cpus(
-    affinities: Sequence[GpuSurroundings],
+    affinities: Sequence[GpuAffinityInTopoMatrix],
 ) -> tuple[dict[int, CpuSet], list[int | None], str] | None:
     """Take each set of CPUs as a NUMA node, or return None if there are not two or they overlap."""
     groups = sorted({a.cpus for a in affinities if a.cpus}, key=min)

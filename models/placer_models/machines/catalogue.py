@@ -8,7 +8,7 @@ from importlib.resources import files
 import yaml
 
 from placer_models.cluster import Machine
-from placer_models.instance.machine_schema import MachineFile, to_machine
+from placer_models.instance.machine_schema import MachineFile, machine_of_file
 from placer_models.typed import check_argument_types
 
 _FILES = files("placer_models.machines") / "catalogue"
@@ -49,7 +49,7 @@ def load_machine(name: str) -> Machine:
     text = (_FILES / f"{name}.yaml").read_text(encoding="utf-8")
     tree = yaml.load(text, Loader=yaml.CSafeLoader)
     # Through JSON, as every file of ours: there, lists may stand for tuples.
-    machine = to_machine(MachineFile.model_validate_json(json.dumps(tree)))
+    machine = machine_of_file(MachineFile.model_validate_json(json.dumps(tree)))
     if machine.name != name:
         raise ValueError(f"{name}.yaml calls its machine {machine.name!r}; it is {name!r}")
     return machine

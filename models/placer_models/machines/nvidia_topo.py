@@ -5,17 +5,21 @@ from collections.abc import Mapping, Sequence
 
 from placer_models.cluster import Machine
 from placer_models.instance.machine_links import SELF
-from placer_models.machines.affinity_columns import GpuSurroundings
-from placer_models.machines.other_topo import read_amd, read_slurm_gres
+from placer_models.machines.affinity_columns import GpuAffinityInTopoMatrix
+from placer_models.machines.other_topo import read_amd_topology_output, read_slurm_gres
 from placer_models.machines.rates import UNLINKED
-from placer_models.machines.sketch import GpuInToolOutput, MachineFromToolOutput, to_machine
+from placer_models.machines.sketch import (
+    GpuInToolOutput,
+    MachineFromToolOutput,
+    machine_from_tool_output,
+)
 from placer_models.machines.topo_text import GpuTopologyError as GpuTopologyError
 from placer_models.machines.topo_text import (
     TopoMatrix,
     TopoMatrixRow,
-    clean_lines,
     gpu_number,
-    is_gpu,
+    is_gpu_name,
+    lines_without_pasted_decoration,
     parse_affinity_ids,
     read_topo_matrices,
 )
@@ -53,10 +57,10 @@ def machine_from_topo_text(
             line and the cell.
 
     """
-    lines = clean_lines(text)
+    lines = lines_without_pasted_decoration(text)
     try:
-        sketch = read_slurm_gres(lines) or read_amd(lines) or _read_nvidia(lines)
-        return to_machine(sketch, name, gb_per_s_per_link, gb_per_s_by_kind or {})
+        sketch = read_slurm_gres(lines) or read_amd_topology_output(lines) or _read_nvidia(lines)
+        return machine_from_tool_output(sketch, name, gb_per_s_per_link, gb_per_s_by_kind or {})
     except GpuTopologyError:
         raise
     except ValueError as error:
@@ -64,7 +68,7 @@ def machine_from_topo_text(
 
 
 def _read_nvidia(lines: Sequence[str]) -> MachineFromToolOutput:
-    tables = [t for t in read_topo_matrices(lines) if is_gpu(t.columns[0])]
+    tables = [t for t in read_topo_matrices(lines) if is_gpu_name(t.columns[0])]
     if not tables:
         raise GpuTopologyError(
             None,
@@ -72,8 +76,8 @@ def _read_nvidia(lines: Sequence[str]) -> MachineFromToolOutput:
             "that begins with GPU0 and below it a row for each GPU",
         )
     table = tables[0]
-    gpus = sorted(filter(is_gpu, table.columns), key=gpu_number)
-    nics = [c for c in table.columns if not is_gpu(c)]
+    gpus = sorted(filter(is_gpu_name, table.columns), key=gpu_number)
+    nics = [c for c in table.columns if not is_gpu_name(c)]
     for name in gpus:
         if name not in table.rows:
             raise GpuTopologyError(table.line, f"{name} has a column but no row")
@@ -95,7 +99,7 @@ def _read_nvidia(lines: Sequence[str]) -> MachineFromToolOutput:
 
 def _kind(table: TopoMatrix, name: str, other: str) -> str | None:
     cell = table.cell(name, other) or table.cell(other, name)
-    return None if cell == UNLINKED and not (is_gpu(name) and is_gpu(other)) else cell
+    return None if cell == UNLINKED and not (is_gpu_name(name) and is_gpu_name(other)) else cell
 
 
 def _check_cells(table: TopoMatrix) -> None:
@@ -113,7 +117,7 @@ def _check_cells(table: TopoMatrix) -> None:
                     f"{name} to {other}: {cell!r} is no link; expected NV1 to NV99, PIX, PXB, PHB, "
                     f"NODE or SYS, and {SELF} on the diagonal (are cells missing or merged?)",
                 )
-            both = is_gpu(name) and is_gpu(other)
+            both = is_gpu_name(name) and is_gpu_name(other)
             if cell == UNLINKED and both and not {name, other} & dead:
                 raise GpuTopologyError(
                     row.line, f"{name} to {other}: the tool could not read this link ({cell})"
@@ -127,7 +131,7 @@ def _check_cells(table: TopoMatrix) -> None:
                 )
 
 
-def _affinity(name: str, row: TopoMatrixRow, headings: Sequence[str]) -> GpuSurroundings:
+def _affinity(name: str, row: TopoMatrixRow, headings: Sequence[str]) -> GpuAffinityInTopoMatrix:
     """Return the affinity that follows a GPU's links in its row; blank cells say nothing."""
     cells = [word for cell in row.rest for word in cell.split() or [""]]
     if sum(cell != "" for cell in cells) > len(headings):
@@ -145,7 +149,7 @@ def _affinity(name: str, row: TopoMatrixRow, headings: Sequence[str]) -> GpuSurr
         parse_affinity_ids(row.line, f"{name}, {what}", found.get(key, ""), MAX_NUMA_NODE)
         for what, key in [("NUMA Affinity", "NUMA"), ("GPU NUMA ID", "GPU")]
     )
-    return GpuSurroundings(
+    return GpuAffinityInTopoMatrix(
         cpus=parse_affinity_ids(row.line, f"{name}, CPU Affinity", found.get("CPU", "")),
         numa_nodes=near or frozenset(),
         memory_node=_single(own),

@@ -4,13 +4,13 @@ import re
 from collections.abc import Sequence
 
 from placer_models.instance.machine_links import SELF
-from placer_models.machines.affinity_columns import GpuSurroundings
+from placer_models.machines.affinity_columns import GpuAffinityInTopoMatrix
 from placer_models.machines.sketch import GpuInToolOutput, MachineFromToolOutput
 from placer_models.machines.topo_text import (
     GpuTopologyError,
     TopoMatrix,
     gpu_number,
-    is_gpu,
+    is_gpu_name,
     parse_affinity_ids,
     read_topo_matrices,
 )
@@ -25,7 +25,7 @@ _GRES = re.compile(r"\bName=gpu\b")
 _FIELD = re.compile(r"\b(Type|Index|File|Cores|Links)=(\S+)")
 
 
-def read_amd(lines: Sequence[str]) -> MachineFromToolOutput | None:
+def read_amd_topology_output(lines: Sequence[str]) -> MachineFromToolOutput | None:
     """Read ``rocm-smi --showtopo`` or ``amd-smi topology``; return None if the text is neither.
 
     Raises:
@@ -45,17 +45,19 @@ def read_amd(lines: Sequence[str]) -> MachineFromToolOutput | None:
     for line in lines:
         if match := _AMD_NUMA.fullmatch(line):
             numa_of[int(match[1])] = int(match[2])
-    if any(is_gpu(name) != is_gpu(table.columns[0]) for name in table.columns):
+    if any(is_gpu_name(name) != is_gpu_name(table.columns[0]) for name in table.columns):
         raise GpuTopologyError(
             table.line, "GPUs are named GPU0 and so on, or all by bus id, not both"
         )
-    names = sorted(table.columns, key=gpu_number) if is_gpu(table.columns[0]) else table.columns
+    names = (
+        sorted(table.columns, key=gpu_number) if is_gpu_name(table.columns[0]) else table.columns
+    )
     gpus = []
     for i, name in enumerate(names):
-        minor = gpu_number(name) if is_gpu(name) else i
+        minor = gpu_number(name) if is_gpu_name(name) else i
         near = frozenset({numa_of[minor]}) if minor in numa_of else frozenset()
-        bus_id = "" if is_gpu(name) else name
-        gpus.append(GpuInToolOutput(minor, GpuSurroundings(numa_nodes=near), bus_id=bus_id))
+        bus_id = "" if is_gpu_name(name) else name
+        gpus.append(GpuInToolOutput(minor, GpuAffinityInTopoMatrix(numa_nodes=near), bus_id=bus_id))
     kinds = _amd_kinds(table, names)
     return MachineFromToolOutput(tuple(gpus), (), kinds, "the topology that AMD's tools print")
 
@@ -95,7 +97,7 @@ def read_slurm_gres(lines: Sequence[str]) -> MachineFromToolOutput | None:
         rows.append([_slurm_kind(number, minor, count, i == j) for j, count in enumerate(counts)])
         cpus = parse_affinity_ids(number, f"GPU {minor}, Cores", fields.get("Cores", ""))
         gpus.append(
-            GpuInToolOutput(minor, GpuSurroundings(cpus=cpus), model=fields.get("Type", ""))
+            GpuInToolOutput(minor, GpuAffinityInTopoMatrix(cpus=cpus), model=fields.get("Type", ""))
         )
     for i, row in enumerate(rows):
         for j in range(i):

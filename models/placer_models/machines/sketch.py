@@ -9,10 +9,10 @@ from placer_models.device import GPU, Device
 from placer_models.instance.machine_cores import group_number_by_cpu
 from placer_models.instance.machine_links import SELF, Kinds, link_matrix
 from placer_models.machines.affinity_columns import (
-    GpuPlaces,
-    GpuSurroundings,
-    cores_by_numbering,
-    gpu_numa_nodes_from_affinity,
+    GpuAffinityInTopoMatrix,
+    NumaNodesFromGpuAffinity,
+    cores_assumed_from_numbering,
+    numa_nodes_from_gpu_affinity,
 )
 from placer_models.machines.rates import UNLINKED, assumed_gb_per_s, bonded_link_count
 from placer_models.topology import Cpu, NumaNode, Topology
@@ -29,7 +29,7 @@ class GpuInToolOutput:
     """What a text says about one GPU."""
 
     minor: int
-    affinity: GpuSurroundings
+    affinity: GpuAffinityInTopoMatrix
     model: str = ""
     bus_id: str = ""
 
@@ -54,7 +54,7 @@ class MachineFromToolOutput:
     architecture: str = "x86_64"
 
 
-def to_machine(
+def machine_from_tool_output(
     sketch: MachineFromToolOutput,
     name: str,
     gb_per_s_per_link: float | None,
@@ -66,8 +66,8 @@ def to_machine(
     rates, rates_note = assumed_gb_per_s(
         (kind for row in kinds for kind in row), count, gb_per_s_per_link, gb_per_s_by_kind
     )
-    places = gpu_numa_nodes_from_affinity([gpu.affinity for gpu in sketch.gpus])
-    cores, cores_note = cores_by_numbering({**places.nodes, -1: places.loose})
+    places = numa_nodes_from_gpu_affinity([gpu.affinity for gpu in sketch.gpus])
+    cores, cores_note = cores_assumed_from_numbering({**places.nodes, -1: places.loose})
     dead = {i for i, row in enumerate(kinds) if count > 1 and set(row) == {SELF, UNLINKED}}
     notes = [
         "Only what the text shows: CPUs and NUMA nodes near no GPU are missing.",
@@ -99,7 +99,9 @@ def to_machine(
     )
 
 
-def _topology(architecture: str, places: GpuPlaces, cores: Collection[frozenset[int]]) -> Topology:
+def _topology(
+    architecture: str, places: NumaNodesFromGpuAffinity, cores: Collection[frozenset[int]]
+) -> Topology:
     numa_of = {cpu: node for node, cpus in places.nodes.items() for cpu in cpus}
     present = frozenset(numa_of) | places.loose
     core_of = group_number_by_cpu(cores, present, "core")
@@ -114,13 +116,13 @@ def _topology(architecture: str, places: GpuPlaces, cores: Collection[frozenset[
     )
 
 
-def _packages(places: GpuPlaces) -> dict[int | None, int]:
+def _packages(places: NumaNodesFromGpuAffinity) -> dict[int | None, int]:
     """Return NUMA node -> package, for those that have CPUs."""
     return {node: i for i, node in enumerate(n for n, cpus in places.nodes.items() if cpus)}
 
 
 def _devices(
-    sketch: MachineFromToolOutput, places: GpuPlaces, dead: Collection[int]
+    sketch: MachineFromToolOutput, places: NumaNodesFromGpuAffinity, dead: Collection[int]
 ) -> tuple[Device, ...]:
     count = len(sketch.gpus)
     switches = _groups(sketch.kinds, ("PIX",))

@@ -71,7 +71,7 @@ _TAB_STOP = 8
 _LONGEST_LIST = 4096
 
 
-def clean_lines(text: str) -> list[str]:
+def lines_without_pasted_decoration(text: str) -> list[str]:
     """Return the lines without what copying adds: colours, quotes, fences, table bars."""
     text = _ESCAPES.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
     text = text.replace("\ufeff", "").replace("\xa0", " ").replace("\u2013", "-")
@@ -120,7 +120,7 @@ def parse_affinity_ids(line: int, what: str, text: str, largest: int = MAX_CPU_I
     return ids
 
 
-def is_gpu(name: str) -> bool:
+def is_gpu_name(name: str) -> bool:
     """Return whether a device is called GPU0 and so on."""
     return re.fullmatch(_GPU, name) is not None
 
@@ -140,7 +140,7 @@ def _header(number: int, line: str) -> TopoMatrix | None:
     found = _HEADING.search(line)
     names = line[: found.start()] if found else line
     words = [part for word in names.split() for part in _GLUED.findall(word)]
-    if not words or not (is_gpu(words[0]) or re.fullmatch(_BUS_ID, words[0])):
+    if not words or not (is_gpu_name(words[0]) or re.fullmatch(_BUS_ID, words[0])):
         return None
     if len(words) < 2 and found is None:
         return None
@@ -159,7 +159,7 @@ def _add_row(table: TopoMatrix, number: int, line: str) -> bool:
     if name.endswith(":") and is_link_kind(second):  # else it is a legend: NIC0: mlx5_0
         name = name.removesuffix(":")
     if name not in table.columns:
-        if is_gpu(name) and is_link_kind(second):
+        if is_gpu_name(name) and is_link_kind(second):
             raise GpuTopologyError(number, f"{name} has a row, but no column in line {table.line}")
         return False
     if name in table.rows:

@@ -12,9 +12,9 @@ from placer_models.device_share import (
     amounts_of_share,
     share_fits,
 )
-from placer_models.device_strategy import DeviceRequestFanOut
+from placer_models.device_strategy import DeviceCountStrategy
 from placer_models.links.board import LinkedDeviceClasses
-from placer_models.mig import MigPlacement
+from placer_models.mig import PossibleMigPlacement
 from placer_models.policy import DeviceChoicePolicy
 from placer_models.records import record
 from placer_models.selectors import Labels
@@ -80,7 +80,7 @@ class ShareableDevice(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class ShareNeed:
+class DeviceShareNeed:
     """A need for the same share of each of ``count`` devices of one type.
 
     Attributes:
@@ -98,23 +98,23 @@ class ShareNeed:
     count: int
     share: DeviceShare
     function: FunctionSelector | None = None
-    strategy: DeviceRequestFanOut | None = None
+    strategy: DeviceCountStrategy | None = None
     whole: bool = False
     size_percent: int = 1
     choice: DeviceChoicePolicy | None = None
 
     def least_on(self, board: LinkedDeviceClasses) -> int:
         """Return from how many devices of a board of the type a pod gets the share at least."""
-        is_all = self.strategy is DeviceRequestFanOut.APPLY_FOR_ALL
+        is_all = self.strategy is DeviceCountStrategy.APPLY_FOR_ALL
         return max(1, sum(board.sizes)) if is_all else self.count
 
 
-def has_device_count_set_by_strategy(needs: Iterable[ShareNeed], device_type: str) -> bool:
+def has_device_count_set_by_strategy(needs: Iterable[DeviceShareNeed], device_type: str) -> bool:
     """Return whether a strategy sets how many devices of a type a pod with these needs gets."""
     return any(need.type == device_type and need.strategy is not None for need in needs)
 
 
-class ShareTake(NamedTuple):
+class DeviceChosenForShare(NamedTuple):
     """One share that a pod has: which device it is of, and which of the pod's needs it meets.
 
     Attributes:
@@ -156,5 +156,5 @@ class DeviceBank:
     free: tuple[int, ...]
     cells: tuple[int | None, ...] = field(hash=False)
     shareable: tuple[tuple[ShareableDevice, ...], ...] = ()
-    cuts: tuple[MigPlacement, ...] = field(default=(), hash=False)
+    cuts: tuple[PossibleMigPlacement, ...] = field(default=(), hash=False)
     by_minor: bool = field(default=False, hash=False)

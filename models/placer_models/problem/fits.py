@@ -58,7 +58,7 @@ def pool_milli_of_containers_by_cell(
 
 
 @dataclass(frozen=True, slots=True)
-class JointFit:
+class JointDevicesFit:
     """Devices that a pod wants side by side, on a kind of node (D9).
 
     Attributes:

@@ -6,16 +6,16 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from placer_models.node_strategy import StrategyNodeLoad
-from placer_models.policy import QosClass, Strength
+from placer_models.policy import QosClass, RequiredOrPreferred
 from placer_models.problem.banks import ClassesBelow, DeviceBank
 from placer_models.problem.dimensions import MEMORY, SHARED_POOL, Amounts
-from placer_models.problem.numa_strategy import CellStrategy
-from placer_models.problem.pools import NO_POOL, CellPool, PoolBinding
+from placer_models.problem.numa_strategy import NumaStrategyOnCells
+from placer_models.problem.pools import NO_POOL, CellPool, PoolBindingNeed
 from placer_models.problem.rooms import room_points
 from placer_models.records import record
 
 
-class CoreDistinction(IntEnum):
+class CoreClassGranularity(IntEnum):
     """How finely the cores of a node are told apart, because it may matter who shares them (C9)."""
 
     ALIKE = 0
@@ -36,7 +36,7 @@ class CoreDistinction(IntEnum):
 
 
 Guest = tuple[int, int]
-"""(Side of an `InNodeAffinity`, number that tells its pods on a node apart if each counts)."""
+"""(Side of an `InNodeAffinityOfShape`, number that tells its pods apart if each counts)."""
 
 NOBODY: frozenset[Guest] = frozenset()
 
@@ -62,7 +62,7 @@ class Cell(NamedTuple):
 
     numa_node: int | None
     amounts: Amounts
-    held: Strength | None = None
+    held: RequiredOrPreferred | None = None
     shared: CellPool = NO_POOL
     best_effort: CellPool = NO_POOL
     package: int | None = None
@@ -104,7 +104,7 @@ class CoreClass(NamedTuple):
     free: int
     package: int | None = None
     cache: int | None = None
-    held: Strength | None = None
+    held: RequiredOrPreferred | None = None
     efficient: bool = False
     guests: frozenset[Guest] = NOBODY
     taken: int = 0
@@ -155,7 +155,8 @@ class NodeState:
         milli_per_cpu: How much less pods of its pools may ask for, for each owned CPU.
         load: Who is there, as the strategy sees it; None under ``usable``.
         near: As in `Choice`, of all pods of the batch together; empty if there is none.
-        switches: As `switches.switches_of` returns them; they follow from the boards of the banks.
+        switches: Those that join GPUs with other devices (`problem.switches`); they follow from
+            the boards of the banks.
 
     """
 
@@ -170,8 +171,8 @@ class NodeState:
     has_shared: bool
     has_best_effort: bool
     offered: bool = False
-    strategy: CellStrategy | None = None
-    bound: tuple[PoolBinding, ...] = ()
+    strategy: NumaStrategyOnCells | None = None
+    bound: tuple[PoolBindingNeed, ...] = ()
     rooms: tuple[tuple[int, int], ...] = ()
     milli_per_cpu: int = 1000
     load: StrategyNodeLoad | None = None

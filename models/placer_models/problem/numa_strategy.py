@@ -6,7 +6,7 @@ from placer_models.policy import NumaStrategy
 
 
 @dataclass(frozen=True, slots=True)
-class CellStrategy:
+class NumaStrategyOnCells:
     """A NUMA allocate strategy, and what it looks at on a node of several cells.
 
     Attributes:

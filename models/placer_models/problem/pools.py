@@ -32,7 +32,7 @@ NO_POOL = CellPool()
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class PoolBinding:
+class PoolBindingNeed:
     """What a pod, or a container of it, wants of the pool of its NUMA nodes on a node.
 
     Attributes:

@@ -8,18 +8,18 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from placer_models.device import GPU
-from placer_models.goals import Tier, number_of_tiers_before_links, tiers_for
+from placer_models.goals import Tier, all_tiers_most_important_first, number_of_tiers_before_links
 from placer_models.links.board import LinkedDeviceClasses
 from placer_models.node_strategy import StrategyPodRequest
 from placer_models.policy import (
     BINDING,
     AlignmentPolicy,
     BindPolicy,
-    DeviceScope,
     ExclusivePolicy,
     QosClass,
+    SameTypeDevicesScope,
 )
-from placer_models.problem.banks import ShareNeed, ShareTake
+from placer_models.problem.banks import DeviceChosenForShare, DeviceShareNeed
 from placer_models.problem.dimensions import (
     BEST_EFFORT_POOL,
     MEMORY,
@@ -29,11 +29,11 @@ from placer_models.problem.dimensions import (
     amounts_at_milli_per_cpu,
     cell_dimensions,
 )
-from placer_models.problem.fits import ContainerFit, FewestCellsAndPackages, JointFit
-from placer_models.problem.node_state import CoreDistinction, NodeState
+from placer_models.problem.fits import ContainerFit, FewestCellsAndPackages, JointDevicesFit
+from placer_models.problem.node_state import CoreClassGranularity, NodeState
 from placer_models.problem.tasks import (
     NO_AFFINITIES,
-    InNodeAffinity,
+    InNodeAffinityOfShape,
     ProblemAffinities,
     ProblemGang,
 )
@@ -58,7 +58,7 @@ class Shape(CachedHash):
         best_pair_minimum: The fastest slowest pair of any equal-sized GPU set that the pod may
             have on any empty node it may go to, in 0.01 GB/s; 0 for fewer than two GPUs.
         scopes: (device type, scope within which all its devices must be).
-        burst_cpus: ``cpus`` as in `PoolBinding`; 0: the pod is not under ConstrainedBurst.
+        burst_cpus: ``cpus`` as in `PoolBindingNeed`; 0: the pod is not under ConstrainedBurst.
         in_node_affinity: How it and others affect each other inside a node; None: not at all.
         at_least: Types of devices of which it may take more, whole or in part, on some nodes.
 
@@ -73,10 +73,10 @@ class Shape(CachedHash):
     of_cells: int
     devices: tuple[tuple[str, int], ...]
     best_pair_minimum: int
-    scopes: tuple[tuple[str, DeviceScope], ...] = ()
-    shares: tuple[ShareNeed, ...] = ()
+    scopes: tuple[tuple[str, SameTypeDevicesScope], ...] = ()
+    shares: tuple[DeviceShareNeed, ...] = ()
     burst_cpus: int = 0
-    in_node_affinity: InNodeAffinity | None = None
+    in_node_affinity: InNodeAffinityOfShape | None = None
     at_least: tuple[str, ...] = ()
 
     __hash__ = CachedHash.__hash__
@@ -85,9 +85,9 @@ class Shape(CachedHash):
         """Return what the pod takes of a node in each of the Problem's dimensions."""
         return amounts_at_milli_per_cpu(self.amounts, self.owned_cpus, node.milli_per_cpu)
 
-    def scope_of(self, device_type: str) -> DeviceScope:
+    def scope_of(self, device_type: str) -> SameTypeDevicesScope:
         """Return the scope within which all devices of the type must be."""
-        return dict(self.scopes).get(device_type, DeviceScope.NODE)
+        return dict(self.scopes).get(device_type, SameTypeDevicesScope.NODE)
 
     @property
     def pool(self) -> QosClass | None:
@@ -164,7 +164,7 @@ class Fit(CachedHash):
     bind_asked: bool
     bind_remainder: int
     best_pair_sum: int
-    joint: JointFit | None = None
+    joint: JointDevicesFit | None = None
     fewest_packages: int | None = None
     fewest_caches: int | None = None
     fewest_cpu_cells: int | None = None
@@ -260,7 +260,7 @@ class Problem:
     core_tiers: tuple[Tier, ...] = ()
     most: Amounts = ()
     device_types: tuple[str, ...] = ()
-    granularity: CoreDistinction = CoreDistinction.ALIKE
+    granularity: CoreClassGranularity = CoreClassGranularity.ALIKE
     encoding: Hashable = None
     homes: tuple[tuple[int, "Choice | None"], ...] = ()
     move_budget: int = 0
@@ -283,7 +283,7 @@ class Problem:
     @property
     def tiers(self) -> tuple[Tier, ...]:
         """All tiers, most important first."""
-        return tiers_for(self.priorities, self.asked)
+        return all_tiers_most_important_first(self.priorities, self.asked)
 
     @property
     def in_cells(self) -> tuple[Dimension, ...]:
@@ -384,7 +384,7 @@ class Choice:
     cores: tuple[CoreTake, ...]
     devices: tuple[tuple[int, ...], ...]
     pinned: tuple[Amounts, ...] = ()
-    shares: tuple[ShareTake, ...] = ()
+    shares: tuple[DeviceChosenForShare, ...] = ()
     containers: tuple[tuple[tuple[int, ...], ...], ...] = ()
     pool: tuple[tuple[tuple[int, ...], int], ...] = ()
     near: tuple[Amounts, ...] = ()

@@ -29,12 +29,12 @@ def room_sizes(cpu_milli: int, memory: int) -> tuple[tuple[int, int], ...]:
     )
 
 
-def room_points_at(quarters: int) -> int:
+def room_points_of_free_quarters(quarters: int) -> int:
     """Return what the rooms are worth if this many quarters of a node are free."""
     return ROOM_POINTS * sum(size * (quarters // size) for size in ROOM_QUARTERS)
 
 
-POINTS = tuple(map(room_points_at, range(QUARTERS + 1)))
+POINTS = tuple(map(room_points_of_free_quarters, range(QUARTERS + 1)))
 """The points for none, one, two, three and four free quarters."""
 
 

@@ -12,7 +12,7 @@ from placer_models.device import GPU, is_mig_instance
 from placer_models.problem.banks import ClassesBelow, DeviceBank
 
 
-def switches_of(banks: Sequence[DeviceBank]) -> tuple[ClassesBelow, ...]:
+def switches_joining_gpus_with_others(banks: Sequence[DeviceBank]) -> tuple[ClassesBelow, ...]:
     """Return the switches with a GPU and another device below them.
 
     Devices that are not healthy are no devices here, nor are GPUs in MIG mode and their instances.

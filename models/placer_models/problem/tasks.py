@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 from placer_models.affinity import InNodeAffinityLevel
 from placer_models.domains import EACH_NODE, DomainByNode
-from placer_models.network import LevelRuleKind
+from placer_models.network import GangNetworkLevelRuleKind
 from placer_models.records import record
 
 
 @dataclass(frozen=True, slots=True)
 class ProblemLevelRule:
-    """What a gang asks of one level of the network; as in ``LevelRule``.
+    """What a gang asks of one level of the network; as in ``GangNetworkLevelRule``.
 
     Attributes:
         level: Index into the Problem's domains.
@@ -19,7 +19,7 @@ class ProblemLevelRule:
     """
 
     level: int
-    grouping: LevelRuleKind
+    grouping: GangNetworkLevelRuleKind
     required: bool
     count: int
 
@@ -144,7 +144,7 @@ class NumaOrCoreAffinityTerm:
 
 
 @dataclass(frozen=True, slots=True)
-class InNodeAffinity:
+class InNodeAffinityOfShape:
     """How a shape that owns CPUs and other pods affect each other inside a node.
 
     Sides are numbers: first the shapes by their index, then the kinds of running pods. Running

@@ -2,18 +2,18 @@
 
 from collections.abc import Collection, Iterable
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import Protocol
 
 from placer_models.cluster import Instance, Node
-from placer_models.placement import NamespacedName, did_you_mean_pod, pod_or_gang_title
+from placer_models.message_text import spelling_suggestion
+from placer_models.placement import NamespacedName, pod_or_gang_title, pod_spelling_suggestion
 from placer_models.pod import Gang, Pod
 
 Aspect = tuple[str, object]
 """What a change decides, such as whether a node is cordoned: two changes of one contradict."""
 
 
-class ChangeError(ValueError):
+class WhatIfChangeError(ValueError):
     """A change that cannot be made: it names nothing, or changes nothing. One line."""
 
 
@@ -28,7 +28,7 @@ class InstanceChange(Protocol):
         """Return the instance with the change made.
 
         Raises:
-            ChangeError: There is nothing there to be changed.
+            WhatIfChangeError: There is nothing there to be changed.
 
         """
 
@@ -36,23 +36,17 @@ class InstanceChange(Protocol):
         """Return the change as people write it: ``uncordon=node-1``."""
 
 
-def unknown_name_error(noun: str, name: str, known: Iterable[str]) -> ChangeError:
+def unknown_name_error(noun: str, name: str, known: Iterable[str]) -> WhatIfChangeError:
     """Return the error for a name that there is none of, with the nearest that there is."""
-    return ChangeError(f"there is no {noun} '{name}'{did_you_mean(name, known)}")
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return ``; did you mean 'x'?`` for the nearest known name, or nothing."""
-    near = get_close_matches(name, sorted(set(known)), n=1)
-    return f"; did you mean '{near[0]}'?" if near else ""
+    return WhatIfChangeError(f"there is no {noun} '{name}'{spelling_suggestion(name, known)}")
 
 
 def unknown_pod_error(
     noun: str, key: NamespacedName, known: Iterable[NamespacedName]
-) -> ChangeError:
+) -> WhatIfChangeError:
     """Return the error for a pod or gang that there is none of, with the nearest that there is."""
-    return ChangeError(
-        f"there is no {noun} '{pod_or_gang_title(*key)}'{did_you_mean_pod(key, known)}"
+    return WhatIfChangeError(
+        f"there is no {noun} '{pod_or_gang_title(*key)}'{pod_spelling_suggestion(key, known)}"
     )
 
 
@@ -60,7 +54,7 @@ def node_named(instance: Instance, name: str) -> Node:
     """Return the node of a name.
 
     Raises:
-        ChangeError: There is none.
+        WhatIfChangeError: There is none.
 
     """
     for node in instance.nodes:
@@ -92,7 +86,7 @@ def waiting_pods_named(instance: Instance, key: NamespacedName) -> list[Pod]:
     """Return the pod that waits of a name, or all pods of the gang of that name.
 
     Raises:
-        ChangeError: There is none.
+        WhatIfChangeError: There is none.
 
     """
     gang = waiting_gang_named(instance, key)

@@ -13,20 +13,20 @@ from placer_models.cluster import Instance, Machine
 from placer_models.legal import IllegalPodError, check_pods_legal
 from placer_models.placement import NamespacedName
 from placer_models.quantity import parse_bytes, parse_milli
-from placer_models.whatif.change import Aspect, ChangeError, InstanceChange
-from placer_models.whatif.nodes import AddNodes, Cordon, MendDevices, SetLabel, Uncordon
+from placer_models.whatif.change import Aspect, InstanceChange, WhatIfChangeError
+from placer_models.whatif.nodes import AddNodes, Cordon, MarkDevicesHealthy, SetNodeLabel, Uncordon
 from placer_models.whatif.pods import (
     POLICIES,
     TERMS,
+    AllowPodMoves,
     AskLess,
     GiveUpConstraint,
-    MovePods,
-    Relax,
+    RelaxPolicy,
     RemovePods,
     ScalePods,
     with_named_pods_movable,
 )
-from placer_models.whatif.shares import is_bytes
+from placer_models.whatif.shares import is_resource_in_bytes
 
 FindMachine = Callable[[str], Machine | None]
 """Returns the machine of a name, such as one of the catalogue, or None."""
@@ -36,7 +36,7 @@ MOST_ADDED = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeKind:
+class WhatIfChangeSyntax:
     """A kind of change.
 
     Attributes:
@@ -59,7 +59,7 @@ def parse_change(text: str, find_machine: FindMachine = lambda name: None) -> In
         find_machine: Knows machines that are no node's, for ``add``.
 
     Raises:
-        ChangeError: It is no such text.
+        WhatIfChangeError: It is no such text.
 
     """
     word, equals, value = text.partition("=")
@@ -67,21 +67,21 @@ def parse_change(text: str, find_machine: FindMachine = lambda name: None) -> In
     if kind is None:
         near = get_close_matches(word, KINDS, n=1)
         mend = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(KINDS)}"
-        raise ChangeError(f"got '{text}'; there is no change '{word}'; {mend}")
+        raise WhatIfChangeError(f"got '{text}'; there is no change '{word}'; {mend}")
     if not equals or not value:
-        raise ChangeError(f"got '{text}'; expected {word}={kind.value}")
+        raise WhatIfChangeError(f"got '{text}'; expected {word}={kind.value}")
     try:
         return kind.read(value, find_machine)
     except ValueError as error:
-        raise ChangeError(f"got '{text}'; {error}; expected {word}={kind.value}") from None
+        raise WhatIfChangeError(f"got '{text}'; {error}; expected {word}={kind.value}") from None
 
 
-def apply_all(changes: Sequence[InstanceChange], instance: Instance) -> Instance:
+def instance_with_all_changes(changes: Sequence[InstanceChange], instance: Instance) -> Instance:
     """Return the instance with all changes made, one after the other, and moves together at last.
 
     Raises:
-        ChangeError: Two of them decide the same, one has nothing to change, or a pod asks then
-            for what no pod may ask for.
+        WhatIfChangeError: Two of them decide the same, one has nothing to change, or a pod asks
+            then for what no pod may ask for.
 
     """
     decided: dict[Aspect, InstanceChange] = {}
@@ -89,23 +89,23 @@ def apply_all(changes: Sequence[InstanceChange], instance: Instance) -> Instance
         for aspect in sorted(change.aspects, key=str):
             other = decided.setdefault(aspect, change)
             if other is not change:
-                raise ChangeError(f"{other} and {change} contradict; leave one out")
+                raise WhatIfChangeError(f"{other} and {change} contradict; leave one out")
     before = {id(pod) for gang in instance.gangs for pod in gang.pods}
-    moves = [change for change in changes if isinstance(change, MovePods)]
+    moves = [change for change in changes if isinstance(change, AllowPodMoves)]
     for change in changes:
-        if isinstance(change, MovePods):
+        if isinstance(change, AllowPodMoves):
             continue
         try:
             instance = change.apply(instance)
-        except ChangeError as error:
-            raise ChangeError(f"{change}: {error}") from None
+        except WhatIfChangeError as error:
+            raise WhatIfChangeError(f"{change}: {error}") from None
     if moves:
         instance = with_named_pods_movable(moves, instance)
     try:
         pods = (pod for gang in instance.gangs for pod in gang.pods if id(pod) not in before)
         check_pods_legal(pods, instance.nodes)
     except IllegalPodError as error:
-        raise ChangeError(str(error)) from None
+        raise WhatIfChangeError(str(error)) from None
     return instance
 
 
@@ -127,7 +127,7 @@ def _mend(value: str, _: FindMachine) -> InstanceChange:
     kind, slash, minor = device.rpartition("/")
     if colon and not (kind and slash and minor.isdecimal()):
         raise ValueError(f"'{device}' names no device")
-    return MendDevices(node, (kind, int(minor)) if colon else None)
+    return MarkDevicesHealthy(node, (kind, int(minor)) if colon else None)
 
 
 def _label(value: str, _: FindMachine) -> InstanceChange:
@@ -135,7 +135,7 @@ def _label(value: str, _: FindMachine) -> InstanceChange:
     key, equals, word = label.partition("=")
     if not (node and key and equals):
         raise ValueError("it does not say which label")
-    return SetLabel(node, key, word)
+    return SetNodeLabel(node, key, word)
 
 
 def _add(value: str, find_machine: FindMachine) -> InstanceChange:
@@ -156,7 +156,7 @@ def _relax(value: str, _: FindMachine) -> InstanceChange:
     key, _dot, policy = value.rpartition(".")
     if policy not in POLICIES:
         raise ValueError(f"the policies are {_listed(POLICIES)}")
-    return Relax(_key(key), policy)
+    return RelaxPolicy(_key(key), policy)
 
 
 def _give_up(value: str, _: FindMachine) -> InstanceChange:
@@ -177,7 +177,7 @@ def _ask_less(value: str, _: FindMachine) -> InstanceChange:
     match resource:
         case "cpu":
             number = parse_milli(amount)
-        case _ if is_bytes(resource):
+        case _ if is_resource_in_bytes(resource):
             number = parse_bytes(amount)
         case _ if amount.isdecimal():
             number = int(amount)
@@ -190,38 +190,40 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(names)
 
 
-KINDS: Mapping[str, ChangeKind] = {
-    "uncordon": ChangeKind("NODE", "new pods may come to the node", lambda v, _: Uncordon(v)),
-    "cordon": ChangeKind("NODE", "no new pod comes to the node", lambda v, _: Cordon(v)),
-    "mend": ChangeKind("NODE[:TYPE/MINOR]", "broken devices of the node work again", _mend),
-    "label": ChangeKind("NODE:KEY=VALUE", "the node has the label", _label),
-    "add": ChangeKind(
+KINDS: Mapping[str, WhatIfChangeSyntax] = {
+    "uncordon": WhatIfChangeSyntax(
+        "NODE", "new pods may come to the node", lambda v, _: Uncordon(v)
+    ),
+    "cordon": WhatIfChangeSyntax("NODE", "no new pod comes to the node", lambda v, _: Cordon(v)),
+    "mend": WhatIfChangeSyntax("NODE[:TYPE/MINOR]", "broken devices of the node work again", _mend),
+    "label": WhatIfChangeSyntax("NODE:KEY=VALUE", "the node has the label", _label),
+    "add": WhatIfChangeSyntax(
         "COUNT:NODE|MACHINE", "so many more nodes, like a node or of a machine", _add
     ),
-    "remove": ChangeKind(
+    "remove": WhatIfChangeSyntax(
         "[NAMESPACE/]POD|GANG",
         "it runs, or waits, no longer",
         lambda value, _: RemovePods(_key(value)),
     ),
-    "move": ChangeKind(
+    "move": WhatIfChangeSyntax(
         "[NAMESPACE/]POD|GANG",
         "the running pods may get other places",
-        lambda value, _: MovePods(_key(value)),
+        lambda value, _: AllowPodMoves(_key(value)),
     ),
-    "scale": ChangeKind(
+    "scale": WhatIfChangeSyntax(
         "[NAMESPACE/]GANG|POD:COUNT", "so many members, or pods like the pod", _scale
     ),
-    "ask-less": ChangeKind(
+    "ask-less": WhatIfChangeSyntax(
         "[NAMESPACE/]POD|GANG:RESOURCE=AMOUNT",
         "each pod asks for that much of the resource, which is less",
         _ask_less,
     ),
-    "give-up": ChangeKind(
+    "give-up": WhatIfChangeSyntax(
         "[NAMESPACE/]POD|GANG:TERM[=WHICH]",
         f"the pods do without a term: {_listed(TERMS)}",
         _give_up,
     ),
-    "relax": ChangeKind(
+    "relax": WhatIfChangeSyntax(
         "[NAMESPACE/]POD|GANG.POLICY",
         f"the pods only prefer what a policy demands: {_listed(POLICIES)}",
         _relax,

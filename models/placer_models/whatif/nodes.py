@@ -8,7 +8,7 @@ from placer_models.network import NODE_LEVEL
 from placer_models.taints import UNSCHEDULABLE
 from placer_models.whatif.change import (
     Aspect,
-    ChangeError,
+    WhatIfChangeError,
     node_named,
     unknown_name_error,
     with_node_replaced,
@@ -34,7 +34,7 @@ class Uncordon:
         node = node_named(instance, self.node)
         taints = tuple(taint for taint in node.taints if taint != UNSCHEDULABLE)
         if not node.cordoned and taints == node.taints:
-            raise ChangeError(f"node '{self.node}' is not cordoned")
+            raise WhatIfChangeError(f"node '{self.node}' is not cordoned")
         return with_node_replaced(instance, replace(node, cordoned=False, taints=taints))
 
     def __str__(self) -> str:
@@ -57,7 +57,7 @@ class Cordon:
         """Cordon the node."""
         node = node_named(instance, self.node)
         if node.cordoned or UNSCHEDULABLE in node.taints:
-            raise ChangeError(f"node '{self.node}' is cordoned already")
+            raise WhatIfChangeError(f"node '{self.node}' is cordoned already")
         return with_node_replaced(instance, replace(node, cordoned=True))
 
     def __str__(self) -> str:
@@ -66,7 +66,7 @@ class Cordon:
 
 
 @dataclass(frozen=True, slots=True)
-class MendDevices:
+class MarkDevicesHealthy:
     """Devices of the node that are broken, or kept from pods, work again.
 
     Attributes:
@@ -94,7 +94,7 @@ class MendDevices:
                 f"broken device of node '{self.node}':", _named(self.device), known
             )
         if not broken:
-            raise ChangeError(f"node '{self.node}' has no broken device")
+            raise WhatIfChangeError(f"node '{self.node}' has no broken device")
         mended = broken if self.device is None else frozenset({self.device})
         devices = tuple(
             replace(device, healthy=True)
@@ -122,7 +122,7 @@ def _named(device: DeviceKey) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class SetLabel:
+class SetNodeLabel:
     """The node has a label, whatever it had by the key before."""
 
     node: str
@@ -139,7 +139,7 @@ class SetLabel:
         node = node_named(instance, self.node)
         labels = dict(node.labels)
         if labels.get(self.key) == self.value:
-            raise ChangeError(f"node '{self.node}' has label {self.key}={self.value} already")
+            raise WhatIfChangeError(f"node '{self.node}' has label {self.key}={self.value} already")
         labels[self.key] = self.value
         return with_node_replaced(instance, replace(node, labels=tuple(sorted(labels.items()))))
 

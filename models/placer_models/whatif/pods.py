@@ -6,15 +6,20 @@ from dataclasses import dataclass, field, replace
 
 from placer_models.capacity import DeviceQuantityUnit, device_quantity_unit_of_text
 from placer_models.cluster import Instance
+from placer_models.message_text import spelling_suggestion
 from placer_models.placement import NamespacedName, pod_or_gang_title
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
-from placer_models.policy import ExclusivePolicy, Strength
-from placer_models.quantity import cpu_amount_in_words, format_bytes
-from placer_models.taints import UNSCHEDULABLE, Toleration, TolerationOperator, untolerated
+from placer_models.policy import ExclusivePolicy, RequiredOrPreferred
+from placer_models.quantity import cpu_count_with_noun, format_bytes
+from placer_models.taints import (
+    UNSCHEDULABLE,
+    Toleration,
+    TolerationOperator,
+    untolerated_taints_of_strength,
+)
 from placer_models.whatif.change import (
     Aspect,
-    ChangeError,
-    did_you_mean,
+    WhatIfChangeError,
     running_pods_named,
     unknown_pod_error,
     waiting_gang_and_pod_keys,
@@ -23,7 +28,7 @@ from placer_models.whatif.change import (
     with_changed_pods,
 )
 from placer_models.whatif.shares import (
-    is_bytes,
+    is_resource_in_bytes,
     resource_unit,
     share_amount_asked_per_device,
     with_share_amount_at_most,
@@ -49,7 +54,7 @@ class RemovePods:
         if ended:
             for one in instance.running:
                 if one.pod.key in ended and one.of_node:
-                    raise ChangeError(
+                    raise WhatIfChangeError(
                         f"running pod '{one.pod.title}' {_FOR_ITS_NODE}: it would come back"
                     )
             left = tuple(one for one in instance.running if one.pod.key not in ended)
@@ -81,7 +86,7 @@ class RemovePods:
 
 
 @dataclass(frozen=True, slots=True)
-class MovePods:
+class AllowPodMoves:
     """The running pod, or all of the running gang, may get another place if that makes room."""
 
     key: NamespacedName
@@ -100,13 +105,13 @@ class MovePods:
         return f"move={_text(self.key)}"
 
 
-def with_named_pods_movable(moves: Sequence[MovePods], instance: Instance) -> Instance:
+def with_named_pods_movable(moves: Sequence[AllowPodMoves], instance: Instance) -> Instance:
     """Return the instance in which the pods of all these may move, together.
 
     Without a budget of the instance's own no others may, so that one alone would stop the next.
 
     Raises:
-        ChangeError: One of them names nothing that runs, or a pod that may not move.
+        WhatIfChangeError: One of them names nothing that runs, or a pod that may not move.
 
     """
     keys: set[NamespacedName] = set()
@@ -114,13 +119,13 @@ def with_named_pods_movable(moves: Sequence[MovePods], instance: Instance) -> In
         named = {pod.key for pod in running_pods_named(instance, move.key)}
         if not named:
             known = [one.pod.key for one in instance.running]
-            raise ChangeError(
+            raise WhatIfChangeError(
                 f"{move}: {unknown_pod_error('running pod or gang', move.key, known)}"
             )
         for one in instance.running:
             if one.pod.key in named and not one.movable:
                 why = f"{_FOR_ITS_NODE}: it does not move" if one.of_node else "may not move"
-                raise ChangeError(f"{move}: running pod '{one.pod.title}' {why}")
+                raise WhatIfChangeError(f"{move}: running pod '{one.pod.title}' {why}")
         keys |= named
     others_stay = not instance.move_budget
     running = tuple(
@@ -155,7 +160,7 @@ class ScalePods:
             raise unknown_pod_error("gang or pod of no gang that waits", self.key, known)
         if self.count == len(gang.pods):
             title = pod_or_gang_title(*self.key)
-            raise ChangeError(
+            raise WhatIfChangeError(
                 f"pod '{title}' is one already"
                 if gang.lone
                 else f"gang '{title}' has {self.count:,} members already"
@@ -218,26 +223,29 @@ class AskLess:
             asked = _asked(pod.spec.requests, self.resource)
             if asked <= self.amount:
                 number = self._said(self.amount).split()[0]
-                raise ChangeError(
+                raise WhatIfChangeError(
                     f"pod '{pod.title}' asks for {self._said(asked)} already; {number} is not less"
                     if asked
                     else f"pod '{pod.title}' asks for no {self.resource}"
                 )
             unit = resource_unit(pod.spec.requests, self.resource)
             if device_quantity_unit_of_text(self.written) not in (DeviceQuantityUnit.UNITS, unit):
-                raise ChangeError(f"{self.resource} is in {unit}, which {self.written} is not")
+                raise WhatIfChangeError(
+                    f"{self.resource} is in {unit}, which {self.written} is not"
+                )
             if pod.spec.variants:
-                raise ChangeError(f"pod '{pod.title}' asks for other devices on other nodes")
+                raise WhatIfChangeError(f"pod '{pod.title}' asks for other devices on other nodes")
             changed.append(replace(pod, spec=self._less(pod.spec)))
         return with_changed_pods(instance, changed)
 
     def _said(self, amount: int) -> str:
         """Return an amount of the resource as people say it."""
         if self.resource == "cpu":
-            return cpu_amount_in_words(amount)
+            return cpu_count_with_noun(amount)
         if self.resource == "memory":
             return f"{format_bytes(amount)} of memory"
-        return f"{format_bytes(amount) if is_bytes(self.resource) else amount} {self.resource}"
+        said = format_bytes(amount) if is_resource_in_bytes(self.resource) else amount
+        return f"{said} {self.resource}"
 
     def _less(self, spec: PodSpec) -> PodSpec:
         if share_amount_asked_per_device(
@@ -278,7 +286,9 @@ class AskLess:
         if self.resource == "cpu":
             whole, milli = divmod(self.amount, 1000)
             return f"{self.amount}m" if milli else str(whole)
-        return format_bytes(self.amount) if is_bytes(self.resource) else str(self.amount)
+        return (
+            format_bytes(self.amount) if is_resource_in_bytes(self.resource) else str(self.amount)
+        )
 
 
 def _asked(asked: Resources, resource: str) -> int:
@@ -313,7 +323,7 @@ def _asking(container: Container, resource: str, amount: int, spec: PodSpec) -> 
 
 
 @dataclass(frozen=True, slots=True)
-class Relax:
+class RelaxPolicy:
     """The pod, or each member of the gang, would only like what it requires of a policy.
 
     Attributes:
@@ -334,7 +344,9 @@ class Relax:
         pods = waiting_pods_named(instance, self.key)
         changed = [replace(pod, spec=POLICIES[self.policy](pod.spec)) for pod in pods]
         if changed == pods:
-            raise ChangeError(f"'{pod_or_gang_title(*self.key)}' requires nothing of {self.policy}")
+            raise WhatIfChangeError(
+                f"'{pod_or_gang_title(*self.key)}' requires nothing of {self.policy}"
+            )
         return with_changed_pods(instance, changed)
 
     def __str__(self) -> str:
@@ -345,11 +357,13 @@ class Relax:
 def _preferring_to_be_apart(spec: PodSpec) -> PodSpec:
     if spec.exclusive in (None, ExclusivePolicy.NONE):
         return spec
-    return replace(spec, exclusive_strength=Strength.PREFERRED)
+    return replace(spec, exclusive_strength=RequiredOrPreferred.PREFERRED)
 
 
 def _preferring_its_bind_policy(spec: PodSpec) -> PodSpec:
-    return replace(spec, bind_strength=Strength.PREFERRED) if spec.bind_required else spec
+    return (
+        replace(spec, bind_strength=RequiredOrPreferred.PREFERRED) if spec.bind_required else spec
+    )
 
 
 POLICIES: Mapping[str, Callable[[PodSpec], PodSpec]] = {
@@ -389,7 +403,7 @@ class GiveUpConstraint:
         changed = [replace(pod, spec=TERMS[self.term](pod.spec, self.which)) for pod in pods]
         if changed == pods:
             which = f" '{self.which}'" if self.which else ""
-            raise ChangeError(
+            raise WhatIfChangeError(
                 f"'{pod_or_gang_title(*self.key)}' has no {self.term}{which} to give up"
             )
         return with_changed_pods(instance, changed)
@@ -398,7 +412,7 @@ class GiveUpConstraint:
         """Refuse a taint that keeps no pod off, nor would rather.
 
         Raises:
-            ChangeError: It is on no node, or all pods tolerate it.
+            WhatIfChangeError: It is on no node, or all pods tolerate it.
 
         """
         taints = {taint for node in instance.nodes for taint in node.taints}
@@ -406,14 +420,14 @@ class GiveUpConstraint:
             taints.add(UNSCHEDULABLE)
         mine = [taint for taint in taints if taint.key == self.which]
         if not mine:
-            mend = did_you_mean(self.which, (one.key for one in taints))
-            raise ChangeError(f"no node has the taint '{self.which}'{mend}")
+            mend = spelling_suggestion(self.which, (one.key for one in taints))
+            raise WhatIfChangeError(f"no node has the taint '{self.which}'{mend}")
         if not any(
-            any(untolerated(mine, pod.spec.tolerations, keep_off=keep_off))
+            any(untolerated_taints_of_strength(mine, pod.spec.tolerations, keep_off=keep_off))
             for pod in pods
             for keep_off in (True, False)
         ):
-            raise ChangeError(
+            raise WhatIfChangeError(
                 f"'{pod_or_gang_title(*self.key)}' tolerates taint '{self.which}' already"
             )
 

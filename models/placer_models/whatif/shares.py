@@ -14,12 +14,12 @@ from placer_models.pod import DeviceRequest, Resources
 from placer_models.quantity import format_bytes
 
 
-def is_bytes(resource: str) -> bool:
+def is_resource_in_bytes(resource: str) -> bool:
     """Return whether amounts of a resource are bytes: memory, or a device's memory."""
     return resource == MEMORY or resource.endswith(f".{MEMORY}")
 
 
-def amount_text(share: DeviceShare, name: str, amount: int) -> str:
+def share_amount_text(share: DeviceShare, name: str, amount: int) -> str:
     """Return an amount of a part of a device as files write it: in the unit of its quantity."""
     if name == MEMORY:
         return format_bytes(amount)
@@ -29,7 +29,7 @@ def amount_text(share: DeviceShare, name: str, amount: int) -> str:
 
 def resource_unit(asked: Resources, resource: str) -> DeviceQuantityUnit:
     """Return the unit in which a resource is asked for; ``cpu`` and counts are plain numbers."""
-    if is_bytes(resource):
+    if is_resource_in_bytes(resource):
         return DeviceQuantityUnit.BYTES
     kind, _, name = resource.rpartition(".")
     units = (
@@ -42,7 +42,7 @@ def resource_unit(asked: Resources, resource: str) -> DeviceQuantityUnit:
     return next(units, DeviceQuantityUnit.UNITS)
 
 
-def is_in_bytes(share: DeviceShare, name: str) -> bool:
+def is_share_amount_in_bytes(share: DeviceShare, name: str) -> bool:
     """Return whether amounts of a part of a device are bytes."""
     return name == MEMORY or any(
         quantity.name == name and quantity.unit is DeviceQuantityUnit.BYTES

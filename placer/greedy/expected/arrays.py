@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.greedy.columns import Indices, Numbers
-from placer_models.cluster import Nodes
+from placer_models.cluster import NodesWithCachedFacts
 from placer_models.demand import ExpectedDemand
 from placer_models.expected import (
-    EqualLeftNodes,
-    NodeLeft,
-    alike_counted_together,
+    NodesAlikeForExpectedPods,
+    ResourcesLeftForExpectedPods,
+    admitted_shape_mask_of_each_node,
     expected_pod_streams,
     expected_shape_price,
-    shapes_admitted_by_each_node,
+    group_equal_left_nodes,
 )
 from placer_models.records import record
 
@@ -56,7 +56,7 @@ class ExpectedDemandArrays:
         )
 
 
-class LeftOnNodes(NamedTuple):
+class LeftOnNodesForExpectedDemand(NamedTuple):
     """What nodes have left, column by column.
 
     Attributes:
@@ -71,13 +71,13 @@ class LeftOnNodes(NamedTuple):
     gpu_milli: Numbers
 
 
-def left_as_arrays(lefts: Sequence[NodeLeft]) -> LeftOnNodes:
+def left_as_arrays(lefts: Sequence[ResourcesLeftForExpectedPods]) -> LeftOnNodesForExpectedDemand:
     """Return what nodes have left as columns; GPUs that a node does not have are zeros."""
     most = max((len(left.gpu_milli) for left in lefts), default=0)
     gpus: Numbers = np.zeros((len(lefts), max(1, most)), dtype=np.int64)
     for row, left in zip(gpus, lefts, strict=True):
         row[: len(left.gpu_milli)] = left.gpu_milli
-    return LeftOnNodes(
+    return LeftOnNodesForExpectedDemand(
         np.array([left.cpu_milli for left in lefts], dtype=np.int64),
         np.array([left.memory_bytes for left in lefts], dtype=np.int64),
         gpus,
@@ -88,7 +88,7 @@ def filled_gpu_milli_by_arrays(
     demand: ExpectedDemandArrays,
     open_: NDArray[np.bool_],
     rows: Indices,
-    lefts: LeftOnNodes,
+    lefts: LeftOnNodesForExpectedDemand,
 ) -> Numbers:
     """Return what all streams together place on each of some nodes, in thousandths of a GPU.
 
@@ -134,16 +134,18 @@ def filled_gpu_milli_by_arrays(
     return placed
 
 
-def shape_prices_on(
-    demand: ExpectedDemand, nodes: Nodes, lefts: Iterable[NodeLeft]
+def expected_shape_prices_given_left(
+    demand: ExpectedDemand,
+    nodes: NodesWithCachedFacts,
+    lefts: Iterable[ResourcesLeftForExpectedPods],
 ) -> tuple[int, ...]:
     """Return the prices on nodes that have so much left."""
-    rows = zip(shapes_admitted_by_each_node(demand, nodes), lefts, strict=True)
-    return expected_shape_prices_by_arrays(demand, alike_counted_together(rows))
+    rows = zip(admitted_shape_mask_of_each_node(demand, nodes), lefts, strict=True)
+    return expected_shape_prices_by_arrays(demand, group_equal_left_nodes(rows))
 
 
 def expected_shape_prices_by_arrays(
-    demand: ExpectedDemand, nodes: Sequence[EqualLeftNodes]
+    demand: ExpectedDemand, nodes: Sequence[NodesAlikeForExpectedPods]
 ) -> tuple[int, ...]:
     """Return the prices that `expected_shape_prices` returns."""
     shapes = ExpectedDemandArrays.of(demand)

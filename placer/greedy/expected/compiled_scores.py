@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from placer.compiled import remove_code_of_other_sources
 from placer.greedy.columns import Indices, Numbers
-from placer.greedy.expected.arrays import ExpectedDemandArrays, LeftOnNodes
-from placer.greedy.scorer import ANY_GPU, PodAsk
+from placer.greedy.expected.arrays import ExpectedDemandArrays, LeftOnNodesForExpectedDemand
+from placer.greedy.scorer import ANY_GPU, ScorerPodAsk
 from placer_models.demand import WHOLE_MILLI
 from placer_models.expected import MICRO, QUANTUM
 
@@ -21,7 +21,7 @@ _MOST_SLOTS = 1 << 20
 """How many there may be; where half of them are used, all are forgotten, and there are more."""
 
 
-class CompiledScores:
+class CompiledWorthLossCalculator:
     """Losses of worth on the nodes of a cluster, and what is remembered of states of nodes.
 
     For one thread at a time.
@@ -62,7 +62,9 @@ class CompiledScores:
         self._priced: Indices = order[self._prices[order] > 0]
         self._epoch += 1
 
-    def lost(self, ask: PodAsk, lefts: LeftOnNodes, nodes: Indices) -> tuple[Numbers, Indices]:
+    def lost(
+        self, ask: ScorerPodAsk, lefts: LeftOnNodesForExpectedDemand, nodes: Indices
+    ) -> tuple[Numbers, Indices]:
         """Return the steps of worth that places cost, and the GPU of each.
 
         Args:
@@ -121,8 +123,10 @@ def warm_up_compiled_scores() -> None:
         one, WHOLE_MILLI * one, one, one, np.zeros((1, 1), dtype=np.int64)
     )
     first: Indices = np.zeros(1, dtype=np.intp)
-    scores = CompiledScores(demand, np.ones((1, 1), dtype=np.bool_), first, (1,))
-    scores.lost(PodAsk(1, 1, 1, WHOLE_MILLI), LeftOnNodes(one, one, gpus), first)
+    scores = CompiledWorthLossCalculator(demand, np.ones((1, 1), dtype=np.bool_), first, (1,))
+    scores.lost(
+        ScorerPodAsk(1, 1, 1, WHOLE_MILLI), LeftOnNodesForExpectedDemand(one, one, gpus), first
+    )
 
 
 _QUANTUM, _MICRO, _WHOLE, _ANY_GPU = QUANTUM, MICRO, WHOLE_MILLI, ANY_GPU

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from placer.compiled import compiled_or_plain, digest_of_sources, source_digest_path
-from placer_models.cluster import Nodes
+from placer_models.cluster import NodesWithCachedFacts
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ MANY_NODES = 100
 """With fewer nodes the reference does."""
 
 
-def preload_compiled_scores(nodes: Nodes) -> None:
+def preload_compiled_scores(nodes: NodesWithCachedFacts) -> None:
     """Load compiled scores before a call needs them, if nodes make it worth and they are kept.
 
     Then calls have them whatever their time. Nothing is compiled.
@@ -51,10 +51,10 @@ def is_compiled_worth_loading(nodes: int, left_s: float) -> bool:
 
 
 def load_compiled_scores() -> Callable[..., Any] | None:
-    """Return `CompiledScores`, ready to score; None: Numba is not there, or may write nowhere."""
+    """Return `CompiledWorthLossCalculator`, ready; None: no Numba, or it may write nowhere."""
     is_first = _COMPILED not in sys.modules
     nothing: Callable[..., Any] | None = None
-    scores = compiled_or_plain(nothing, _COMPILED, "CompiledScores")
+    scores = compiled_or_plain(nothing, _COMPILED, "CompiledWorthLossCalculator")
     make_ready = compiled_or_plain(nothing, _COMPILED, "warm_up_compiled_scores")
     if is_first and make_ready is not None:
         kept = _are_kept()

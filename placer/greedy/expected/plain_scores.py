@@ -8,16 +8,16 @@ from numpy.typing import NDArray
 from placer.greedy.columns import Indices, Numbers
 from placer.greedy.expected.arrays import (
     ExpectedDemandArrays,
-    LeftOnNodes,
+    LeftOnNodesForExpectedDemand,
     filled_gpu_milli_by_arrays,
     left_as_arrays,
 )
-from placer.greedy.scorer import ANY_GPU, PodAsk
+from placer.greedy.scorer import ANY_GPU, ScorerPodAsk
 from placer_models.demand import WHOLE_MILLI, ExpectedDemand
 from placer_models.expected import (
-    ExpectedGpuFills,
-    ExpectedNodeWorths,
-    NodeLeft,
+    ExpectedGpuFillCache,
+    ExpectedNodeWorthCache,
+    ResourcesLeftForExpectedPods,
     worth_loss_in_quanta,
 )
 
@@ -27,8 +27,8 @@ MANY = 16
 MOST = 512
 
 
-class UncompiledScores:
-    """Losses of worth on the nodes of a cluster, as `CompiledScores` finds them."""
+class UncompiledWorthLossCalculator:
+    """Losses of worth on the nodes of a cluster, as `CompiledWorthLossCalculator` finds them."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class UncompiledScores:
         """
         self._demand = demand
         self._arrays = ExpectedDemandArrays.of(demand)
-        self._fills = [ExpectedGpuFills(demand, row) for row in open_]
+        self._fills = [ExpectedGpuFillCache(demand, row) for row in open_]
         self._open: NDArray[np.bool_] = np.array(open_, dtype=np.bool_).reshape(len(open_), -1)
         self._rows = rows
         self.set_prices(prices)
@@ -56,9 +56,11 @@ class UncompiledScores:
     def set_prices(self, prices: tuple[int, ...]) -> None:
         """Let other prices hold; fills stay known."""
         demand = self._demand.priced(prices)
-        self._outlooks = [ExpectedNodeWorths(demand, fills) for fills in self._fills]
+        self._outlooks = [ExpectedNodeWorthCache(demand, fills) for fills in self._fills]
 
-    def lost(self, ask: PodAsk, lefts: LeftOnNodes, nodes: Indices) -> tuple[Numbers, Indices]:
+    def lost(
+        self, ask: ScorerPodAsk, lefts: LeftOnNodesForExpectedDemand, nodes: Indices
+    ) -> tuple[Numbers, Indices]:
         """Return the steps of worth that places cost, and the GPU of each, or `ANY_GPU`.
 
         Args:
@@ -88,7 +90,7 @@ class UncompiledScores:
             steps[members], chosen[members] = found[best], places[key][best]
         return steps, chosen
 
-    def _foresee(self, states: Sequence[tuple[int, NodeLeft]]) -> None:
+    def _foresee(self, states: Sequence[tuple[int, ResourcesLeftForExpectedPods]]) -> None:
         """Work the fills of many new states out at once."""
         new = [
             (row, left)
@@ -106,12 +108,14 @@ class UncompiledScores:
                 self._fills[row].note(left, milli)
 
 
-def _left(cpu: int, memory: int, gpus: Sequence[int]) -> NodeLeft:
+def _left(cpu: int, memory: int, gpus: Sequence[int]) -> ResourcesLeftForExpectedPods:
     milli = tuple(sorted(each for each in gpus if each))
-    return NodeLeft(max(0, cpu), milli, max(0, memory))
+    return ResourcesLeftForExpectedPods(max(0, cpu), milli, max(0, memory))
 
 
-def _places(ask: PodAsk, cpu: int, memory: int, gpus: tuple[int, ...]) -> dict[NodeLeft, int]:
+def _places(
+    ask: ScorerPodAsk, cpu: int, memory: int, gpus: tuple[int, ...]
+) -> dict[ResourcesLeftForExpectedPods, int]:
     """Return what each place leaves -> the first GPU that it takes something of.
 
     A share by memory may fit where too few GPUs have its part in milli: what it takes there, these
@@ -128,7 +132,7 @@ def _places(ask: PodAsk, cpu: int, memory: int, gpus: tuple[int, ...]) -> dict[N
         taken = {at for _, at in fitting[:count]}
         left = [milli - each * (at in taken) for at, milli in enumerate(gpus)]
         return {_left(cpu, memory, left): min(taken)}
-    places: dict[NodeLeft, int] = {}
+    places: dict[ResourcesLeftForExpectedPods, int] = {}
     for at in sorted(at for _, at in fitting):
         left = [milli - each * (i == at) for i, milli in enumerate(gpus)]
         places.setdefault(_left(cpu, memory, left), at)

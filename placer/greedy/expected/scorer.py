@@ -7,22 +7,24 @@ from typing import Protocol
 import numpy as np
 
 from placer.greedy.columns import Indices, Numbers
-from placer.greedy.expected.arrays import ExpectedDemandArrays, LeftOnNodes
+from placer.greedy.expected.arrays import ExpectedDemandArrays, LeftOnNodesForExpectedDemand
 from placer.greedy.expected.loading import is_compiled_worth_loading, load_compiled_scores
-from placer.greedy.expected.plain_scores import UncompiledScores
-from placer.greedy.scorer import NodeScores, PodAsk, ScorerColumns
-from placer_models.cluster import Node, Nodes
+from placer.greedy.expected.plain_scores import UncompiledWorthLossCalculator
+from placer.greedy.scorer import NodeScores, ScorerNodeColumnsLeft, ScorerPodAsk
+from placer_models.cluster import Node, NodesWithCachedFacts
 from placer_models.demand import ExpectedDemand
-from placer_models.expected import shapes_admitted_by_each_node
+from placer_models.expected import admitted_shape_mask_of_each_node
 
 
-class ExpectedScores(Protocol):
-    """Losses of worth on the nodes of a cluster: `UncompiledScores` or `CompiledScores`."""
+class WorthLossCalculator(Protocol):
+    """Losses of worth on the nodes of a cluster, by compiled code or without it."""
 
     def set_prices(self, prices: tuple[int, ...]) -> None:
         """Let other prices hold."""
 
-    def lost(self, ask: PodAsk, lefts: LeftOnNodes, nodes: Indices) -> tuple[Numbers, Indices]:
+    def lost(
+        self, ask: ScorerPodAsk, lefts: LeftOnNodesForExpectedDemand, nodes: Indices
+    ) -> tuple[Numbers, Indices]:
         """Return the steps of worth that places on nodes cost, and the GPU of each."""
 
 
@@ -39,23 +41,27 @@ class ExpectedScoring:
 
     def on(self, nodes: Sequence[Node]) -> "ExpectedScorer":
         """Return a scorer for the nodes."""
-        return ExpectedScorer(self.demand, nodes if isinstance(nodes, Nodes) else Nodes(nodes))
+        return ExpectedScorer(
+            self.demand,
+            nodes if isinstance(nodes, NodesWithCachedFacts) else NodesWithCachedFacts(nodes),
+        )
 
 
 class ExpectedScorer:
     """Scores of the nodes of a cluster; the more a place costs, the lower its score."""
 
-    def __init__(self, demand: ExpectedDemand, nodes: Nodes) -> None:
+    def __init__(self, demand: ExpectedDemand, nodes: NodesWithCachedFacts) -> None:
         """Note which shapes may come to which nodes; there are no prices yet."""
         self._demand = demand
         rows: dict[tuple[bool, ...], int] = {}
         of_nodes = [
-            rows.setdefault(row, len(rows)) for row in shapes_admitted_by_each_node(demand, nodes)
+            rows.setdefault(row, len(rows))
+            for row in admitted_shape_mask_of_each_node(demand, nodes)
         ]
         self._open = list(rows)
         self._rows: Indices = np.array(of_nodes, dtype=np.intp)
         self._prices = (0,) * len(demand.shapes)
-        self._scores: ExpectedScores = UncompiledScores(
+        self._scores: WorthLossCalculator = UncompiledWorthLossCalculator(
             demand, self._open, self._rows, self._prices
         )
         self._is_compiled = False
@@ -74,7 +80,7 @@ class ExpectedScorer:
         if self._is_compiled or not is_compiled_worth_loading(len(self._rows), left_s):
             return
         self._is_compiled = True  # Or it cannot be, which is not tried again.
-        compiled: Callable[..., ExpectedScores] | None = load_compiled_scores()
+        compiled: Callable[..., WorthLossCalculator] | None = load_compiled_scores()
         if compiled is not None:
             arrays, open_ = (
                 ExpectedDemandArrays.of(self._demand),
@@ -82,15 +88,15 @@ class ExpectedScorer:
             )
             self._scores = compiled(arrays, open_, self._rows, prices)
 
-    def epoch(self, free: ScorerColumns) -> Hashable:
+    def epoch(self, free: ScorerNodeColumnsLeft) -> Hashable:
         """Return the prices."""
         return self._prices
 
-    def score(self, ask: PodAsk, free: ScorerColumns, nodes: Indices) -> NodeScores:
+    def score(self, ask: ScorerPodAsk, free: ScorerNodeColumnsLeft, nodes: Indices) -> NodeScores:
         """Return the steps that are lost, below zero, and for a share the GPU where they are."""
         memory = free.memory_bytes
         if not self._demand.looks_at_memory:
             ask, memory = ask._replace(memory_bytes=0), self._no_memory
-        lefts = LeftOnNodes(free.cpu_milli, memory, free.gpu_milli)
+        lefts = LeftOnNodesForExpectedDemand(free.cpu_milli, memory, free.gpu_milli)
         lost, gpus = self._scores.lost(ask, lefts, nodes)
         return NodeScores(-lost, gpus if ask.is_share else None)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from placer.greedy.columns import Indices
-from placer.greedy.scorer import NodeScores, PodAsk, ScorerColumns
+from placer.greedy.scorer import NodeScores, ScorerNodeColumnsLeft, ScorerPodAsk
 from placer.greedy.scorers.largest import MaxNodeCapacity
 from placer_models.cluster import Node
 
@@ -28,7 +28,7 @@ class DotProductScoring:
 class _DotProduct(MaxNodeCapacity):
     """Dot product on nodes of which the largest are known."""
 
-    def score(self, ask: PodAsk, free: ScorerColumns, nodes: Indices) -> NodeScores:
+    def score(self, ask: ScorerPodAsk, free: ScorerNodeColumnsLeft, nodes: Indices) -> NodeScores:
         """Return 100 less half the dot product, in percent, rounded down."""
         gpu = np.add.reduce(free.gpu_milli[nodes], axis=1)
         cpus = free.cpu_milli[nodes] / self.cpu_milli * (ask.cpu_milli / self.cpu_milli)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.greedy.columns import Indices, Mask, Numbers
-from placer.greedy.scorer import ANY_GPU, NodeScores, PodAsk, ScorerColumns
+from placer.greedy.scorer import ANY_GPU, NodeScores, ScorerNodeColumnsLeft, ScorerPodAsk
 from placer_models.cluster import Node
 from placer_models.demand import WHOLE_MILLI
 from placer_models.device import GPU
@@ -32,7 +32,7 @@ MOST_AT_ONCE = 2**21
 """How many pairs of a GPU and a typical pod are looked at in one go, to bound the memory."""
 
 
-class TypicalPod(NamedTuple):
+class FragmentationTypicalPod(NamedTuple):
     """What pods of one kind ask for, memory aside; the order is that of ties in count.
 
     Attributes:
@@ -59,7 +59,7 @@ class FragmentationScoring:
 
     """
 
-    typical: tuple[tuple[TypicalPod, int], ...]
+    typical: tuple[tuple[FragmentationTypicalPod, int], ...]
     all_pods: int
 
     @classmethod
@@ -74,7 +74,7 @@ class FragmentationScoring:
         ranked = sorted(counts, key=lambda key: (counts[key], key), reverse=True)
         typical, so_far = [], 0
         for key in ranked:
-            typical.append((TypicalPod(*key[:3], where[key]), counts[key]))
+            typical.append((FragmentationTypicalPod(*key[:3], where[key]), counts[key]))
             so_far += counts[key]
             if 100 * so_far >= TYPICAL_PERCENT * counts.total():
                 break
@@ -125,10 +125,10 @@ class _Fragmentation:
     parts: Parts
     admitted: Mask
 
-    def epoch(self, free: ScorerColumns) -> None:
+    def epoch(self, free: ScorerNodeColumnsLeft) -> None:
         """Scores depend on the pod and the node alone."""
 
-    def score(self, ask: PodAsk, free: ScorerColumns, nodes: Indices) -> NodeScores:
+    def score(self, ask: ScorerPodAsk, free: ScorerNodeColumnsLeft, nodes: Indices) -> NodeScores:
         """Return scores from 0 to 100 by the fragmentation that is added."""
         gpus, cpu = free.gpu_milli[nodes], free.cpu_milli[nodes]
         before = self._fragmentation(nodes, cpu, gpus)
@@ -193,7 +193,7 @@ def _points(lost: Parts) -> Numbers:
     return points
 
 
-def _without(gpus: Numbers, ask: PodAsk) -> Numbers:
+def _without(gpus: Numbers, ask: ScorerPodAsk) -> Numbers:
     """Return the GPUs once the fullest that fit are taken, the first of equal ones."""
     if not ask.gpus:
         return gpus

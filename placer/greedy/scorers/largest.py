@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from placer.greedy.scorer import ScorerColumns
+from placer.greedy.scorer import ScorerNodeColumnsLeft
 from placer_models.cluster import Node
 from placer_models.demand import WHOLE_MILLI
 from placer_models.device import GPU
@@ -30,5 +30,5 @@ class MaxNodeCapacity:
         gpus = max((sum(d.type == GPU for d in node.devices) for node in nodes), default=0)
         return cls(max(1, cpus) * 1000, max(1, gpus) * WHOLE_MILLI)
 
-    def epoch(self, free: ScorerColumns) -> None:
+    def epoch(self, free: ScorerNodeColumnsLeft) -> None:
         """Scores depend on the pod and the node alone."""

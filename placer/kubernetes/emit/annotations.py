@@ -6,20 +6,20 @@ from collections.abc import Iterator, Mapping
 from placer.kubernetes.emit.placed_pods import DumpWithPlacement, EmittedFile, EmittedPod
 from placer_models.annotations.device_allocated import (
     device_allocations_of_placement,
-    write_device_allocated,
+    write_device_allocated_annotation,
 )
 from placer_models.annotations.names import DEVICE_ALLOCATED, MEMORY_STATUS, RESOURCE_STATUS
 from placer_models.annotations.resource_status import (
     ResourceStatusAnnotation,
     pod_memory_not_in_status,
     resource_status_of_placement,
-    write_resource_status,
+    write_resource_status_annotation,
 )
 from placer_models.cluster import Node
 from placer_models.kubernetes.claimed import is_container_name_for_claims
-from placer_models.kubernetes.device import DeviceObjectPart
+from placer_models.kubernetes.device import KubeKoordinatorDevice
 from placer_models.kubernetes.names import BIND_GANG_GROUP, BIND_GANG_MEMBERS
-from placer_models.kubernetes.object_fields import Object, ObjectIdentity
+from placer_models.kubernetes.object_fields import KubeObjectIdentity, Object
 from placer_models.kubernetes.pod import KubePod
 from placer_models.placement import PodPlacement
 from placer_models.pod import PodSpec
@@ -33,7 +33,7 @@ def placement_annotations(
     node: Node,
     *,
     part: KubePod | None = None,
-    devices: DeviceObjectPart | None = None,
+    devices: KubeKoordinatorDevice | None = None,
 ) -> dict[str, str]:
     """Return a pod's annotations about its place, without those about its gang.
 
@@ -55,13 +55,13 @@ def placement_annotations(
     found = {}
     status = resource_status_of_placement(place, spec, node)
     if status != ResourceStatusAnnotation() or (part is not None and part.status is not None):
-        found[RESOURCE_STATUS] = write_resource_status(status)
+        found[RESOURCE_STATUS] = write_resource_status_annotation(status)
     several = len(node.machine.topology.numa_nodes) > 1
     beyond = pod_memory_not_in_status(place, status) if several else ResourceStatusAnnotation()
     if beyond != ResourceStatusAnnotation() or (
         part is not None and part.memory_status is not None
     ):
-        found[MEMORY_STATUS] = write_resource_status(beyond)
+        found[MEMORY_STATUS] = write_resource_status_annotation(beyond)
     listed = {device.type for device in devices.devices} if devices else set()
     claimed = {
         (grant.type, grant.minor)
@@ -75,7 +75,7 @@ def placement_annotations(
         if one.type in listed and (one.type, one.minor) not in claimed
     ]
     if held or (part is not None and part.allocated is not None):
-        found[DEVICE_ALLOCATED] = write_device_allocated(held)
+        found[DEVICE_ALLOCATED] = write_device_allocated_annotation(held)
     return found
 
 
@@ -111,7 +111,7 @@ def annotations_by_pod(dump: DumpWithPlacement) -> Iterator[tuple[EmittedPod, An
 
 
 def identifying_metadata(
-    identity: ObjectIdentity, annotations: Annotations, *, with_version: bool = True
+    identity: KubeObjectIdentity, annotations: Annotations, *, with_version: bool = True
 ) -> Object:
     """Return metadata that identify an object, with annotations and the version that was read."""
     known = {
@@ -124,7 +124,7 @@ def identifying_metadata(
     return {**metadata, "annotations": dict(annotations)} if annotations else metadata
 
 
-def annotated_pod(identity: ObjectIdentity, annotations: Annotations) -> Object:
+def annotated_pod(identity: KubeObjectIdentity, annotations: Annotations) -> Object:
     """Return a Pod with annotations and nothing else.
 
     It works as a merge patch and for ``kubectl apply --server-side``. It has the uid and

@@ -5,10 +5,10 @@ from typing import cast
 
 from placer.kubernetes.emit.annotations import Annotations, annotations_by_pod, identifying_metadata
 from placer.kubernetes.emit.placed_pods import DumpWithPlacement, EmittedFile
-from placer_models.kubernetes.object_fields import Object, ObjectIdentity
+from placer_models.kubernetes.object_fields import KubeObjectIdentity, Object
 
 
-def binding_object(identity: ObjectIdentity, node: str, annotations: Annotations) -> Object:
+def binding_object(identity: KubeObjectIdentity, node: str, annotations: Annotations) -> Object:
     """Return a Binding of a pod, for ``POST pods/NAME/binding``.
 
     The cluster writes its annotations on the pod together with the node. It refuses the Binding
@@ -32,7 +32,7 @@ def binding_object_files(dump: DumpWithPlacement) -> Iterator[EmittedFile]:
         yield EmittedFile(path, (binding_object(identity, one.node.name, written),))
 
 
-def eviction_object(identity: ObjectIdentity) -> Object:
+def eviction_object(identity: KubeObjectIdentity) -> Object:
     """Return an Eviction of a pod, for ``POST pods/NAME/eviction``.
 
     The cluster holds it to the pod's disruption budgets, and refuses it if the uid differs.

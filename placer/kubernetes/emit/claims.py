@@ -5,11 +5,11 @@ Those for extended resources are created first.
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from placer.kubernetes.claims import WaitingPodClaims
-from placer.kubernetes.device_pools import PublishedDevices, PublishedNodeDevice
+from placer.kubernetes.claims import WaitingPodClaimsOfDump
+from placer.kubernetes.device_pools import PublishedDevicesOfDump, PublishedNodeDevice
 from placer.kubernetes.emit.annotations import identifying_metadata
 from placer.kubernetes.emit.placed_pods import DumpWithPlacement, EmittedFile, EmittedPod
-from placer.kubernetes.objects import Objects
+from placer.kubernetes.objects import ClusterObjects
 from placer.kubernetes.pod_claims import Label, ResolvedClaimRequest
 from placer.kubernetes.shared_claims import pod_label_of_claim_holder
 from placer.kubernetes.summary import DumpSummary
@@ -25,8 +25,8 @@ from placer_models.kubernetes.listed_devices import (
     CPU_TYPES,
     SEVERAL_CPUS,
 )
-from placer_models.kubernetes.object_fields import Object, ObjectIdentity
-from placer_models.kubernetes.resource_claim import ClaimPart
+from placer_models.kubernetes.object_fields import KubeObjectIdentity, Object
+from placer_models.kubernetes.resource_claim import KubeResourceClaim
 from placer_models.node_affinity import NAME_FIELD
 from placer_models.placement import DeviceGrant, NamespacedName
 
@@ -40,7 +40,7 @@ Handed = tuple[ResolvedClaimRequest, tuple[PublishedNodeDevice, ...], CpuSet]
 """A resolved request, its devices, and its CPUs if one device stands for several."""
 
 
-def claim_patch(claim: ClaimPart, status: Object) -> Object:
+def claim_patch(claim: KubeResourceClaim, status: Object) -> Object:
     """Return a merge patch of a claim's status.
 
     Its uid makes the cluster refuse it if the claim is another one by now, its resourceVersion if
@@ -50,7 +50,7 @@ def claim_patch(claim: ClaimPart, status: Object) -> Object:
     return {**_claim(claim.identity, with_version=has_finalizer), "status": status}
 
 
-def finalizer_patch(claim: ClaimPart) -> Object:
+def finalizer_patch(claim: KubeResourceClaim) -> Object:
     """Return a merge patch that keeps a claim as long as its devices are in use."""
     found = _claim(claim.identity, with_version=True)
     metadata = dict(identifying_metadata(claim.identity, {}))
@@ -58,7 +58,7 @@ def finalizer_patch(claim: ClaimPart) -> Object:
     return {**found, "metadata": metadata}
 
 
-def new_claim(claim: ClaimPart, owner: ObjectIdentity) -> Object:
+def claim_for_extended_resources(claim: KubeResourceClaim, owner: KubeObjectIdentity) -> Object:
     """Return a claim that a pod's extended resources need, to be created, with its finalizer."""
     controller = {"apiVersion": "v1", "kind": "Pod", "name": owner.name, "uid": owner.uid}
     requests = [
@@ -81,7 +81,7 @@ def new_claim(claim: ClaimPart, owner: ObjectIdentity) -> Object:
     return {**found, "metadata": metadata, "spec": {"devices": {"requests": requests}}}
 
 
-def pod_claim_status_patch(claim: ClaimPart, pod: ObjectIdentity) -> Object:
+def pod_claim_status_patch(claim: KubeResourceClaim, pod: KubeObjectIdentity) -> Object:
     """Return a merge patch of a pod's status: by which claim it gets its extended resources."""
     mappings = [
         {
@@ -100,12 +100,12 @@ def pod_claim_status_patch(claim: ClaimPart, pod: ObjectIdentity) -> Object:
     }
 
 
-def pod_as_claim_consumer(pod: ObjectIdentity) -> Object:
+def pod_as_claim_consumer(pod: KubeObjectIdentity) -> Object:
     """Return a pod as a consumer that a claim is reserved for."""
     return {"resource": "pods", "name": pod.name, "uid": pod.uid}
 
 
-def claim_allocation(node: str, given: Sequence[Handed], objects: Objects) -> Object:
+def claim_allocation(node: str, given: Sequence[Handed], objects: ClusterObjects) -> Object:
     """Return the allocation of a claim on a node.
 
     Args:
@@ -140,10 +140,10 @@ def claim_patches(dump: DumpWithPlacement) -> Iterator[EmittedFile]:
         InputError: A pod with claims has no uid.
 
     """
-    pools = PublishedDevices.of(dump.objects, lambda _: None)
-    asked = WaitingPodClaims(dump.objects, pools, DumpSummary(), _holders(dump))
+    pools = PublishedDevicesOfDump.of(dump.objects, lambda _: None)
+    asked = WaitingPodClaimsOfDump(dump.objects, pools, DumpSummary(), _holders(dump))
     statuses: dict[tuple[str, str], dict[str, object]] = {}
-    users: dict[tuple[str, str], list[ObjectIdentity]] = {}
+    users: dict[tuple[str, str], list[KubeObjectIdentity]] = {}
     for one in dump.pods:
         if not one.part.claims:
             continue
@@ -171,7 +171,7 @@ def claim_patches(dump: DumpWithPlacement) -> Iterator[EmittedFile]:
         path = f"claims/{key[0]}/{key[1]}"
         if claim.made_for and not claim.identity.uid:
             (owner,) = users[key]
-            yield EmittedFile(f"{path}.new.yaml", (new_claim(claim, owner),))
+            yield EmittedFile(f"{path}.new.yaml", (claim_for_extended_resources(claim, owner),))
         elif FINALIZER not in claim.finalizers:
             yield EmittedFile(f"{path}.finalizer.yaml", (finalizer_patch(claim),))
         yield EmittedFile(f"{path}.status.yaml", (claim_patch(claim, status),))
@@ -196,7 +196,7 @@ def _followed(one: EmittedPod) -> set[Label]:
     return {label for term in one.pod.spec.affinity for label in term.labels}
 
 
-def _without_uid(title: str, objects: Objects) -> InputError:
+def _without_uid(title: str, objects: ClusterObjects) -> InputError:
     file, line = objects.places[title]
     return InputError(
         file,
@@ -207,7 +207,7 @@ def _without_uid(title: str, objects: Objects) -> InputError:
     )
 
 
-def _claim(identity: ObjectIdentity, *, with_version: bool) -> dict[str, object]:
+def _claim(identity: KubeObjectIdentity, *, with_version: bool) -> dict[str, object]:
     return {
         "apiVersion": "resource.k8s.io/v1",
         "kind": "ResourceClaim",
@@ -215,7 +215,9 @@ def _claim(identity: ObjectIdentity, *, with_version: bool) -> dict[str, object]
     }
 
 
-def _devices_of(one: EmittedPod, asked: WaitingPodClaims, pools: PublishedDevices) -> list[Handed]:
+def _devices_of(
+    one: EmittedPod, asked: WaitingPodClaimsOfDump, pools: PublishedDevicesOfDump
+) -> list[Handed]:
     """Return each request of a pod's claims, resolved, with its devices."""
     on_node = {
         (device.device.type, device.device.minor): device
@@ -256,7 +258,7 @@ def _by_type(cpus: CpuSet, grants: Iterable[DeviceGrant]) -> dict[tuple[str, str
     return found
 
 
-def _configs(handed: Handed, objects: Objects) -> Iterator[Object]:
+def _configs(handed: Handed, objects: ClusterObjects) -> Iterator[Object]:
     """Yield the configurations of a request: its class's, its claim's, and its CPUs'."""
     one, _, cpus = handed
     names = [one.request.name]

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from placer.kubernetes.extended_resources import with_extended_resource_claims
-from placer.kubernetes.objects import Objects
+from placer.kubernetes.objects import ClusterObjects
 from placer.kubernetes.summary import DumpSummary
 from placer_models.cluster import Instance, Node
-from placer_models.kubernetes.device import DeviceObjectPart
-from placer_models.kubernetes.object_fields import Object, ObjectIdentity
+from placer_models.kubernetes.device import KubeKoordinatorDevice
+from placer_models.kubernetes.object_fields import KubeObjectIdentity, Object
 from placer_models.kubernetes.pod import KubePod
 from placer_models.placement import NamespacedName, Placement, PodPlacement
 from placer_models.pod import Gang, Pod
@@ -32,7 +32,7 @@ class EmittedPod:
     together: tuple[NamespacedName, ...]
     place: PodPlacement
     node: Node
-    devices: DeviceObjectPart | None
+    devices: KubeKoordinatorDevice | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +48,11 @@ class DumpWithPlacement:
 
     """
 
-    objects: Objects
+    objects: ClusterObjects
     instance: Instance
     pods: tuple[EmittedPod, ...]
     held_back: tuple[EmittedPod, ...] = ()
-    leaving: tuple[ObjectIdentity, ...] = ()
+    leaving: tuple[KubeObjectIdentity, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class EmittedFile:
 
 
 def placed_dump(
-    objects: Objects, instance: Instance, placement: Placement, *, evicts: bool = False
+    objects: ClusterObjects, instance: Instance, placement: Placement, *, evicts: bool = False
 ) -> DumpWithPlacement:
     """Return the placed pods of a dump.
 
@@ -123,7 +123,7 @@ def placed_dump(
 
 
 def _with_sharers(
-    waiting: set[tuple[NamespacedName, ...]], found: Sequence[EmittedPod], objects: Objects
+    waiting: set[tuple[NamespacedName, ...]], found: Sequence[EmittedPod], objects: ClusterObjects
 ) -> set[tuple[NamespacedName, ...]]:
     """Return what waits, and all that waits with it for devices of claims that they share."""
     before = -1
@@ -134,7 +134,7 @@ def _with_sharers(
     return waiting
 
 
-def _unmet(one: EmittedPod, objects: Objects) -> set[NamespacedName]:
+def _unmet(one: EmittedPod, objects: ClusterObjects) -> set[NamespacedName]:
     """Return the claims of a pod that were given nothing yet."""
     keys = {(one.part.identity.namespace, source.claim) for source in one.part.claims}
     known = {key: objects.claims.get(key) for key in keys}

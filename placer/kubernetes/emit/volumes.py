@@ -5,21 +5,21 @@ from collections.abc import Iterator, Mapping
 from placer.counting.matching import maximum_matching
 from placer.kubernetes.emit.annotations import identifying_metadata
 from placer.kubernetes.emit.placed_pods import DumpWithPlacement, EmittedFile
-from placer.kubernetes.free_volumes import FreeVolumes
-from placer.kubernetes.volume_access import VolumeReach
-from placer_models.kubernetes.object_fields import Object, ObjectIdentity
+from placer.kubernetes.free_volumes import FreeVolumesOfDump
+from placer.kubernetes.volume_access import NodesReachingVolumes
+from placer_models.kubernetes.object_fields import KubeObjectIdentity, Object
 from placer_models.kubernetes.volume import (
     BOUND_BY_CONTROLLER,
     CLAIM_KIND,
     SELECTED_NODE,
     VOLUME_KIND,
-    PersistentVolumePart,
-    VolumeClaimPart,
+    KubePersistentVolume,
+    KubeVolumeClaim,
 )
 from placer_models.placement import NamespacedName
 
 
-def volume_claim_ref_patch(volume: PersistentVolumePart, claim: VolumeClaimPart) -> Object:
+def volume_claim_ref_patch(volume: KubePersistentVolume, claim: KubeVolumeClaim) -> Object:
     """Return a merge patch of a volume, which keeps it for a claim.
 
     The cluster binds the two then. Its uid and resourceVersion make the cluster refuse it if the
@@ -39,7 +39,7 @@ def volume_claim_ref_patch(volume: PersistentVolumePart, claim: VolumeClaimPart)
     return {**_patch(volume.identity, mark), "spec": {"claimRef": reference}}
 
 
-def selected_node_patch(claim: VolumeClaimPart, node: str) -> Object:
+def selected_node_patch(claim: KubeVolumeClaim, node: str) -> Object:
     """Return a merge patch of a claim, for which a volume is to be provisioned for a node."""
     return _patch(claim.identity, {SELECTED_NODE: node})
 
@@ -59,7 +59,7 @@ def volume_claim_patches(dump: DumpWithPlacement) -> Iterator[EmittedFile]:
         of_class = classes.get(claim.storage_class)
         if of_class is not None and of_class.waits:  # else the cluster binds it by itself
             claims[key] = claim
-    access = VolumeReach(dump.objects)
+    access = NodesReachingVolumes(dump.objects)
     chosen = _chosen(dump, claims, nodes, access)
     for key, claim in claims.items():
         if key in chosen:
@@ -75,13 +75,13 @@ def volume_claim_patches(dump: DumpWithPlacement) -> Iterator[EmittedFile]:
 
 def _chosen(
     dump: DumpWithPlacement,
-    claims: Mapping[NamespacedName, VolumeClaimPart],
+    claims: Mapping[NamespacedName, KubeVolumeClaim],
     nodes: Mapping[NamespacedName, str],
-    access: VolumeReach,
+    access: NodesReachingVolumes,
 ) -> dict[NamespacedName, str]:
     """Return claim -> the volume that it gets; claims that none can be made for come first."""
     known = dump.objects.volumes
-    possible = FreeVolumes(known, tuple(claims.values()), access).possible
+    possible = FreeVolumesOfDump(known, tuple(claims.values()), access).possible
     here: dict[NamespacedName, list[str]] = {}
     for key in possible:
         reached = (name for name in possible[key] if nodes[key] in access.of(known[name]))
@@ -90,7 +90,7 @@ def _chosen(
     return maximum_matching({key: here[key] for key in (*must, *here)})
 
 
-def _patch(identity: ObjectIdentity, annotations: Mapping[str, str]) -> dict[str, object]:
+def _patch(identity: KubeObjectIdentity, annotations: Mapping[str, str]) -> dict[str, object]:
     metadata = {
         key: value for key, value in identifying_metadata(identity, annotations).items() if value
     }

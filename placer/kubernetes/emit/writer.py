@@ -40,7 +40,7 @@ def check_folder_is_new_or_empty(folder: Path) -> None:
         raise FileNotFoundError(2, "the folder above it does not exist; make it first", str(folder))
 
 
-def write_folder(folder: Path, files: Iterable[EmittedFile]) -> None:
+def create_folder_with_files(folder: Path, files: Iterable[EmittedFile]) -> None:
     """Write the files into a new or empty folder, which appears with all of them at once.
 
     Raises:

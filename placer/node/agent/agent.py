@@ -7,15 +7,19 @@ from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from placer.node.agent.clearing import return_stray_processes
-from placer.node.agent.inbox import InboxFolder
-from placer.node.agent.owned import CpusOfOwners
-from placer.node.apply import apply_to_this_host, recover_apply, retry_while_cgroups_vanish
-from placer.node.cgroups import CPUS, MEMS, Cgroups, parent_path
+from placer.node.agent.clearing import move_stray_processes_back
+from placer.node.agent.inbox import AgentDocumentFolderReader
+from placer.node.agent.owned import OwnedCpuWatch
+from placer.node.apply import (
+    apply_to_this_host,
+    recover_interrupted_apply,
+    retry_while_cgroups_vanish,
+)
+from placer.node.cgroups import CPUS, MEMS, CgroupReader, parent_cgroup_path
 from placer.node.container_roots import OUR_ROOT
 from placer.node.document import offline_owned_cpus_fault
-from placer.node.errors import ImpossibleDocumentError, ObserveOnlyError, RefusedByNodeError
-from placer.node.host import HostMachine
+from placer.node.errors import InapplicableDocumentError, ObserveOnlyError, RefusedByNodeError
+from placer.node.host import HostFactsForApply
 from placer.node.operations import CgroupOperationKind
 from placer.node.plan import CgroupPlan, cgroup_plan_of
 from placer.node.state import AppliedStateFolder
@@ -34,7 +38,7 @@ MOST_TOLD = 20
 """The most changes that one line of the log lists one by one."""
 
 
-class OnDrift(StrEnum):
+class DriftResponse(StrEnum):
     """What to do with a node that differs from its document."""
 
     REPAIR = "repair"
@@ -92,7 +96,7 @@ class AgentStatus:
 
 
 @dataclass(slots=True)
-class AgentCounts:
+class AgentEventCounts:
     """Counters of events since the start."""
 
     applied: int = 0
@@ -106,16 +110,16 @@ class Agent:
 
     def __init__(
         self,
-        cgroups: Cgroups,
-        read_host: Callable[[], HostMachine],
+        cgroups: CgroupReader,
+        read_host: Callable[[], HostFactsForApply],
         state: AppliedStateFolder,
-        inbox: InboxFolder,
+        inbox: AgentDocumentFolderReader,
         *,
         root: str = OUR_ROOT,
-        on_drift: OnDrift = OnDrift.REPAIR,
+        on_drift: DriftResponse = DriftResponse.REPAIR,
         unhealthy_devices: Callable[[], Mapping[str, str]] = dict,
         device_fault: Callable[[], str] = str,
-        owned: CpusOfOwners | None = None,
+        owned: OwnedCpuWatch | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Take what the agent works with.
@@ -148,12 +152,12 @@ class Agent:
         self._taken: NodePlacement | None = None
         self.document: NodePlacement | None = None
         self.status = AgentStatus()
-        self.counts = AgentCounts()
+        self.counts = AgentEventCounts()
 
     def begin(self) -> None:
         """Resume what an earlier run left unfinished: finish it, or take it back."""
         try:
-            if recovered := recover_apply(self._cgroups, self._state):
+            if recovered := recover_interrupted_apply(self._cgroups, self._state):
                 log.warning("recovered", extra={"what": recovered})
             self.document = self._state.applied()
         except ObserveOnlyError as error:
@@ -180,7 +184,7 @@ class Agent:
                 self._apply(newest)
             except ObserveOnlyError as error:
                 self._stop_writing(error)
-            except (ImpossibleDocumentError, RefusedByNodeError) as error:
+            except (InapplicableDocumentError, RefusedByNodeError) as error:
                 self._disputed, self._repairs = before
                 fault = f"generation {newest.generation}: {error}"
                 faults = (*faults, fault)
@@ -219,7 +223,7 @@ class Agent:
         trusted = frozenset(status.plan.cgroups) - at if at else frozenset()
         status.offline = offline_owned_cpus_fault(self.document, self._online()) or ""
         try:
-            repair = self._on_drift is OnDrift.REPAIR and not status.observe_only
+            repair = self._on_drift is DriftResponse.REPAIR and not status.observe_only
             plan = self._apply(self.document, trusted) if repair else self._plan(self.document)
             drift = self._drift(plan)
             if drift:
@@ -232,7 +236,7 @@ class Agent:
                 )
             if repair and drift:
                 self._count_repairs(plan)
-            if repair and return_stray_processes(self._cgroups, at or plan.cgroups):
+            if repair and move_stray_processes_back(self._cgroups, at or plan.cgroups):
                 self.counts.repairs += 1
             for lack in plan.lacking:
                 if lack not in status.plan.lacking:
@@ -249,7 +253,7 @@ class Agent:
             status.refused = ""
         except ObserveOnlyError as error:
             self._stop_writing(error)
-        except (ImpossibleDocumentError, RefusedByNodeError) as error:
+        except (InapplicableDocumentError, RefusedByNodeError) as error:
             self._refuse(str(error))
         except OSError as error:
             self._refuse(f"{error.filename or 'the cgroup files'}: {error.strerror or error}")
@@ -260,7 +264,7 @@ class Agent:
         That takes a last look that found nothing to refuse or only to observe.
         """
         return (
-            self._on_drift is OnDrift.REPAIR
+            self._on_drift is DriftResponse.REPAIR
             and not self.status.refusals()
             and cgroups <= set(self.status.plan.cgroups)
         )
@@ -332,8 +336,8 @@ class Agent:
         missing = self.status.plan.absent or self.status.plan.left_alone
         roots = self._cgroups.container_roots if missing else ()
         return any(_is_near(cgroup, root) for root in roots) or any(
-            cgroup in (leaf, parent_path(leaf), parent_path(parent_path(leaf)))
-            or parent_path(cgroup) == parent_path(leaf)
+            cgroup in (leaf, parent_cgroup_path(leaf), parent_cgroup_path(parent_cgroup_path(leaf)))
+            or parent_cgroup_path(cgroup) == parent_cgroup_path(leaf)
             for leaf in leaves
             if not leaf.startswith(f"{self._root}/")
         )
@@ -341,7 +345,7 @@ class Agent:
     def _online(self) -> CpuSet:
         return self._cgroups.effective("", CPUS)
 
-    def _host(self) -> HostMachine:
+    def _host(self) -> HostFactsForApply:
         host = self._read_host()
         return replace(host, disputed=self._disputed)
 

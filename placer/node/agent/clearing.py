@@ -19,10 +19,10 @@ from placer.node.agent.strangers import (
     Stranger,
     StrangerKind,
     cpu_mask_text,
-    read_mask,
     read_task_stat,
 )
-from placer.node.cgroups import CPU, CPUSET, Cgroups
+from placer.node.cgroups import CPU, CPUSET, CgroupReader
+from placer.node.discover.machine_files import parse_kernel_cpu_mask
 from placer.node.state import AppliedStateFolder
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
 
@@ -166,7 +166,7 @@ class StrangerMover:
                 case StrangerKind.IRQ:
                     return parse_cpu_list((self._root / one.key).read_text().strip())
                 case StrangerKind.WORKQUEUE:
-                    return read_mask((self._root / one.key).read_text())
+                    return parse_kernel_cpu_mask((self._root / one.key).read_text())
                 case _:
                     task, start = one.key.split()
                     if read_task_stat(self._root, int(task))[2] != start:
@@ -205,7 +205,7 @@ def _read(tree: dict[str, str]) -> MovedStranger:
     return MovedStranger(StrangerKind(tree["kind"]), tree["key"], tree["name"], old, was, new)
 
 
-def return_stray_processes(cgroups: Cgroups, leaves: Iterable[str]) -> int:
+def move_stray_processes_back(cgroups: CgroupReader, leaves: Iterable[str]) -> int:
     """Move strayed processes back to their containers' cgroups, and return how many there were."""
     if cgroups.version == 2:
         return 0
@@ -224,7 +224,7 @@ def return_stray_processes(cgroups: Cgroups, leaves: Iterable[str]) -> int:
     return moved
 
 
-def _processes(cgroups: Cgroups, controller: str, cgroup: str) -> set[str]:
+def _processes(cgroups: CgroupReader, controller: str, cgroup: str) -> set[str]:
     try:
         return set(cgroups.files.read(cgroups.path(controller, cgroup, "cgroup.procs")).split())
     except FileNotFoundError:

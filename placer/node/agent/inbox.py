@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from placer.node.errors import RefusedByNodeError
-from placer_models.files.documents import documents_of
+from placer_models.files.documents import documents_in_text
 from placer_models.files.errors import InputError
 from placer_models.instance.node_file import read_node_placement_document
 from placer_models.node_placement import NodePlacement
@@ -43,7 +43,7 @@ class _Seen:
     foreign: bool = False
 
 
-class InboxFolder:
+class AgentDocumentFolderReader:
     """A reader of the folder, which does not read unchanged files again.
 
     Attributes:
@@ -143,7 +143,7 @@ class InboxFolder:
         finally:
             os.close(file)
         try:
-            document = read_node_placement_document(documents_of(text, path)[0])
+            document = read_node_placement_document(documents_in_text(text, path)[0])
         except InputError as error:
             return _Seen(inode, version, None, str(error))
         if document.node.name != self._node:

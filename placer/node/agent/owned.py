@@ -4,7 +4,12 @@ import logging
 from collections.abc import Iterable
 
 from placer.node.agent.clearing import StrangerMover
-from placer.node.agent.strangers import Stranger, StrangerKind, stranger_in_words, strangers_on
+from placer.node.agent.strangers import (
+    Stranger,
+    StrangerKind,
+    stranger_in_words,
+    strangers_on_owned_cpus,
+)
 from placer.node.errors import ObserveOnlyError, RefusedByNodeError
 from placer.node.state import AppliedStateFolder
 from placer_models.cpuset import CpuSet
@@ -16,7 +21,7 @@ MOST_TOLD = 20
 """The most strangers that one line of the log lists one by one."""
 
 
-class CpusOfOwners:
+class OwnedCpuWatch:
     """The CPUs of a node's owners, and who else may run on them.
 
     Attributes:
@@ -65,7 +70,7 @@ class CpusOfOwners:
 
         """
         owned = owned_cpus(document) & online
-        found = tuple(strangers_on(owned, in_pods, self._version)) if self._looks else ()
+        found = tuple(strangers_on_owned_cpus(owned, in_pods, self._version)) if self._looks else ()
         if writes:
             present = online
             if document is not None:

@@ -13,29 +13,29 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from placer.node.agent.agent import Agent, OnDrift
+from placer.node.agent.agent import Agent, DriftResponse
 from placer.node.agent.gpus import GpuHealthWatch
-from placer.node.agent.inbox import InboxFolder
+from placer.node.agent.inbox import AgentDocumentFolderReader
 from placer.node.agent.metrics import AgentMetrics
-from placer.node.agent.owned import CpusOfOwners
-from placer.node.agent.sentinel import FileChangeDetector, allow_many_files
+from placer.node.agent.owned import OwnedCpuWatch
+from placer.node.agent.sentinel import FileChangeDetector, raise_open_files_limit
 from placer.node.agent.serve import AgentMetricsServer
 from placer.node.agent.watch import (
     ANYTHING,
+    AgentWaitInterrupter,
     CgroupWatch,
-    WaitInterrupter,
     is_cgroup_process_file,
     is_cgroup_setting_file,
 )
-from placer.node.cgroups import Cgroups
+from placer.node.cgroups import CgroupReader
 from placer.node.container_roots import CONTAINER_ROOTS
-from placer.node.host import read_host
-from placer.node.locks import locked_root
-from placer.node.mounts import kernel_cgroup_files
+from placer.node.host import read_host_facts
+from placer.node.locks import locked_cgroup_root
+from placer.node.mounts import kernel_cgroup_filesystem
 from placer.node.state import AppliedStateFolder
 from placer.node.systemd_units import SystemdBusClient
-from placer_models.files.errors import number_with_noun
 from placer_models.kubernetes.checkpoints.checkpoint_files import KUBELET_ROOT
+from placer_models.message_text import count_with_noun
 
 log = logging.getLogger(__name__)
 
@@ -70,7 +70,7 @@ class AgentOptions:
     state: Path
     node: str
     root: str
-    on_drift: OnDrift
+    on_drift: DriftResponse
     listen: str
     report_strangers: bool = False
     clear_owned: bool = False
@@ -82,13 +82,13 @@ def run_agent(options: AgentOptions) -> tuple[str, ...]:
     """Run until SIGTERM or SIGINT; then return why the node does not obey, empty if it does.
 
     Raises:
-        MountError: The cgroup file systems cannot be used.
+        CgroupMountError: The cgroup file systems cannot be used.
         RefusedByNodeError: A folder or an address cannot be used.
 
     """
     stop, sick = threading.Event(), threading.Event()
     with ExitStack() as open_things:
-        alarm = WaitInterrupter()
+        alarm = AgentWaitInterrupter()
         open_things.callback(alarm.close)
 
         def end(*_: object) -> None:
@@ -101,28 +101,28 @@ def run_agent(options: AgentOptions) -> tuple[str, ...]:
 
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, end)
-        allow_many_files()
-        files = kernel_cgroup_files()
-        inbox = InboxFolder(options.documents, options.node)
+        raise_open_files_limit()
+        files = kernel_cgroup_filesystem()
+        inbox = AgentDocumentFolderReader(options.documents, options.node)
         inbox.check()
         state = AppliedStateFolder(options.state)
         units = SystemdBusClient()
         open_things.callback(units.close)
-        cgroups = Cgroups(files, units, options.container_roots)
+        cgroups = CgroupReader(files, units, options.container_roots)
         open_things.enter_context(state.locked())
-        open_things.enter_context(locked_root(cgroups, options.root, options.state))
+        open_things.enter_context(locked_cgroup_root(cgroups, options.root, options.state))
         gpus = GpuHealthWatch(devices_changed)
         open_things.callback(gpus.close)
         agent = Agent(
             cgroups,
-            lambda: read_host(kubelet_root=options.kubelet_root),
+            lambda: read_host_facts(kubelet_root=options.kubelet_root),
             state,
             inbox,
             root=options.root,
             on_drift=options.on_drift,
             unhealthy_devices=gpus,
             device_fault=lambda: gpus.fault,
-            owned=CpusOfOwners(
+            owned=OwnedCpuWatch(
                 state,
                 files.version,
                 clears=options.clear_owned,
@@ -274,9 +274,7 @@ class _Turns:
         trouble = self._agent.status.trouble()
         held = "no document yet"
         if document is not None:
-            held = (
-                f"generation {document.generation}, {number_with_noun(len(document.pods), 'pod')}"
-            )
+            held = f"generation {document.generation}, {count_with_noun(len(document.pods), 'pod')}"
         return f"{held}: {trouble[0]}" if trouble else held
 
     def _say(self) -> None:

@@ -49,7 +49,7 @@ class FileChangeDetector:
         self.watch(())
 
 
-def allow_many_files() -> None:
+def raise_open_files_limit() -> None:
     """Raise this process's limit of open files as far as it may."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

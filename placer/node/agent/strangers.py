@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from placer.node.discover.machine_files import parse_kernel_cpu_mask
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
 
 PF_KTHREAD, PF_NO_SETAFFINITY = 0x00200000, 0x04000000
@@ -56,7 +57,7 @@ class Stranger:
         return f"{self.kind} {self.name}"
 
 
-def strangers_on(
+def strangers_on_owned_cpus(
     owned: CpuSet,
     in_pods: Iterable[str],
     version: int,
@@ -79,12 +80,6 @@ def strangers_on(
     for stranger in (*_tasks(pods, version, root, affinity), *_irqs(root), *_workqueues(root)):
         if stranger.cpus & owned:
             yield stranger
-
-
-def read_mask(text: str) -> CpuSet:
-    """Return the CPUs of a mask as sysfs writes it: hexadecimal, in groups of 32 bits."""
-    bits = int(text.strip().replace(",", "") or "0", 16)
-    return frozenset(cpu for cpu in range(bits.bit_length()) if bits >> cpu & 1)
 
 
 def cpu_mask_text(cpus: Iterable[int]) -> str:
@@ -172,7 +167,7 @@ def _workqueues(root: Path) -> Iterator[Stranger]:
     folder = root / _WORKQUEUES
     for file in (folder / "cpumask", *sorted(folder.glob("*/cpumask"))):
         try:
-            cpus = read_mask(file.read_text())
+            cpus = parse_kernel_cpu_mask(file.read_text())
         except (OSError, ValueError):
             continue
         name = "all" if file.parent == folder else file.parent.name

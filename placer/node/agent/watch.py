@@ -105,7 +105,7 @@ def is_cgroup_setting_file(path: str) -> bool:
     return name in _SETTINGS or bool(_HUGEPAGES.fullmatch(name))
 
 
-class WaitInterrupter:
+class AgentWaitInterrupter:
     """An alarm that ends the wait under way, or else the next one."""
 
     def __init__(self) -> None:
@@ -132,7 +132,9 @@ class WaitInterrupter:
 class CgroupWatch:
     """Watches all cgroups below some mounts, and one folder of documents."""
 
-    def __init__(self, mounts: Sequence[Path], documents: Path, alarm: WaitInterrupter) -> None:
+    def __init__(
+        self, mounts: Sequence[Path], documents: Path, alarm: AgentWaitInterrupter
+    ) -> None:
         """Begin to watch; if that is impossible, each wait reports `ANYTHING`."""
         self._mounts = mounts
         self._documents = documents

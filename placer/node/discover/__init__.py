@@ -5,15 +5,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from placer.node.discover.devices import discover_devices, merged_devices
-from placer.node.discover.hwloc_devices import places_by_bus_id, read_hwloc_devices
+from placer.node.discover.hwloc_devices import pci_places_by_bus_id, read_hwloc_devices
 from placer.node.discover.hwloc_xml import load_hwloc_tree, read_hwloc
-from placer.node.discover.inventory import FoundDevices, HardwareInventory
+from placer.node.discover.inventory import DiscoveredDevices, HardwareInventory
 from placer.node.discover.kubelet import with_kubelet_allocations
 from placer.node.discover.machine import DiscoveredMachine as DiscoveredMachine
-from placer.node.discover.machine import to_machine as to_machine
+from placer.node.discover.machine import machine_from_inventory as machine_from_inventory
 from placer.node.discover.node_resource_topology import DOCUMENTS, read_node_resource_topology
-from placer.node.discover.nvidia_smi import is_smi_text, read_smi_file, smi_devices
-from placer.node.discover.pci import PciPlace
+from placer.node.discover.nvidia_smi import is_smi_text_file, read_smi_file, smi_devices
+from placer.node.discover.pci import PciDevicePlace
 from placer.node.discover.roots import open_machine_files
 from placer.node.discover.sysfs import read_sysfs
 from placer_models.files.errors import InputError
@@ -51,9 +51,9 @@ def discover_hardware(
     inventory = read_hwloc(tree)
     devices = read_hwloc_devices(tree, inventory.numa_nodes, gpus_too=not texts)
     if texts:
-        places = places_by_bus_id(tree, inventory.numa_nodes)
-        told = smi_devices(texts, lambda bus_id: places.get(bus_id) or PciPlace(bus_id))
-        devices = merged_devices(told, FoundDevices(), devices)
+        places = pci_places_by_bus_id(tree, inventory.numa_nodes)
+        told = smi_devices(texts, lambda bus_id: places.get(bus_id) or PciDevicePlace(bus_id))
+        devices = merged_devices(told, DiscoveredDevices(), devices)
     return replace(inventory, found=devices)
 
 
@@ -64,7 +64,7 @@ def split_dump_and_smi_texts(files: Sequence[Path]) -> tuple[Path, list[Path]]:
         InputError: There are two dumps, or texts alone, which do not say whose GPUs they show.
 
     """
-    texts = [file for file in files if is_smi_text(file)]
+    texts = [file for file in files if is_smi_text_file(file)]
     dumps = [file for file in files if file not in texts]
     if len(dumps) > 1:
         message = (

@@ -2,8 +2,8 @@
 
 import re
 
-from placer.node.discover.inventory import FoundDevices
-from placer.node.discover.machine_files import MachineFiles
+from placer.node.discover.inventory import DiscoveredDevices
+from placer.node.discover.machine_files import DiscoverMachineFiles
 from placer.node.discover.pci import PCI, pci_place_of, pci_vendor_and_class
 from placer_models.device import Device
 
@@ -17,7 +17,7 @@ GPU_VENDORS = (0x10DE, 0x1002)
 """Vendors whose accelerators are GPUs, which their drivers report."""
 
 
-def read_non_gpu_accelerators(files: MachineFiles) -> FoundDevices:
+def read_non_gpu_accelerators(files: DiscoverMachineFiles) -> DiscoveredDevices:
     """Return the accelerators, numbered type by type in the order of their bus ids.
 
     A type is the kernel's class, such as ``ve``.
@@ -30,7 +30,11 @@ def read_non_gpu_accelerators(files: MachineFiles) -> FoundDevices:
     counts: dict[str, int] = {}
     for bus_id in files.names(PCI):
         vendor, kind = pci_vendor_and_class(files, bus_id)
-        if vendor in GPU_VENDORS or not is_accelerator(kind) or files.has(f"{PCI}/{bus_id}/physfn"):
+        if (
+            vendor in GPU_VENDORS
+            or not is_pci_accelerator_class(kind)
+            or files.has(f"{PCI}/{bus_id}/physfn")
+        ):
             continue
         place = pci_place_of(files, bus_id)
         type = _class(files, f"{PCI}/{bus_id}")
@@ -40,15 +44,15 @@ def read_non_gpu_accelerators(files: MachineFiles) -> FoundDevices:
         devices.append(
             place.located(Device(type=type, minor=minor, model=f"{vendor:04x}:{number:04x}"))
         )
-    return FoundDevices(tuple(devices))
+    return DiscoveredDevices(tuple(devices))
 
 
-def is_accelerator(kind: int) -> bool:
+def is_pci_accelerator_class(kind: int) -> bool:
     """Return whether PCI devices of the class are accelerators."""
     return kind == COPROCESSOR or kind >> 8 == PROCESSING_ACCELERATOR
 
 
-def _class(files: MachineFiles, at: str) -> str:
+def _class(files: DiscoverMachineFiles, at: str) -> str:
     """Return the class that a driver made for the device: its folder holds ``<class><number>``."""
     for name in files.names(at):
         if re.fullmatch(r"[a-z][a-z_]{1,30}", name) and any(

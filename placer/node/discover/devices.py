@@ -5,30 +5,34 @@ from dataclasses import replace
 from functools import partial
 
 from placer.node.discover.accelerators import read_non_gpu_accelerators
-from placer.node.discover.inventory import FoundDevices
+from placer.node.discover.inventory import DiscoveredDevices
 from placer.node.discover.kfd import read_kfd
-from placer.node.discover.machine_files import MachineFiles
+from placer.node.discover.machine_files import DiscoverMachineFiles
 from placer.node.discover.nvidia import gpus_to_devices, read_nvidia_gpus
 from placer.node.discover.nvidia_smi import NvidiaSmiContents, run_smi, smi_devices
 from placer.node.discover.nvml import NoNvmlError, read_nvml
 from placer.node.discover.pci import pci_place_of
-from placer.node.discover.rdma import read_rdma
+from placer.node.discover.rdma import read_rdma_from_sysfs
 from placer_models.device import GPU
 
 
-def discover_devices(files: MachineFiles, texts: Sequence[NvidiaSmiContents]) -> FoundDevices:
+def discover_devices(
+    files: DiscoverMachineFiles, texts: Sequence[NvidiaSmiContents]
+) -> DiscoveredDevices:
     """Return the devices that drivers, sysfs and texts of nvidia-smi report.
 
     Raises:
         InputError: A file is not what the kernel writes, or the texts are of another machine.
 
     """
-    ports, others = read_rdma(files), read_non_gpu_accelerators(files)
+    ports, others = read_rdma_from_sysfs(files), read_non_gpu_accelerators(files)
     more = replace(ports, devices=(*ports.devices, *others.devices))
     return merged_devices(_nvidia(files, texts), read_kfd(files), more)
 
 
-def merged_devices(nvidia: FoundDevices, amd: FoundDevices, others: FoundDevices) -> FoundDevices:
+def merged_devices(
+    nvidia: DiscoveredDevices, amd: DiscoveredDevices, others: DiscoveredDevices
+) -> DiscoveredDevices:
     """Return all the devices; if `others` has some type, such as ports, `nvidia`'s are dropped."""
     warnings = [*nvidia.warnings, *amd.warnings, *others.warnings]
     known = {device.type for device in others.devices}
@@ -44,7 +48,7 @@ def merged_devices(nvidia: FoundDevices, amd: FoundDevices, others: FoundDevices
             "there are GPUs of two vendors; "
             f"rule: AMD's are numbered from {above} on, and links are left out"
         )
-    return FoundDevices(
+    return DiscoveredDevices(
         (*first, *second, *others.devices),
         links,
         nvidia.modes,
@@ -53,7 +57,7 @@ def merged_devices(nvidia: FoundDevices, amd: FoundDevices, others: FoundDevices
     )
 
 
-def _nvidia(files: MachineFiles, texts: Sequence[NvidiaSmiContents]) -> FoundDevices:
+def _nvidia(files: DiscoverMachineFiles, texts: Sequence[NvidiaSmiContents]) -> DiscoveredDevices:
     """Return NVIDIA's GPUs: from the texts given, else NVML, else nvidia-smi, else the kernel."""
     where = partial(pci_place_of, files)
     if texts:

@@ -10,12 +10,16 @@ from placer.node.discover.inventory import HardwareInventory
 from placer_models.cluster import Node
 from placer_models.cpuset import format_cpu_list
 from placer_models.device import Device, DeviceKey
-from placer_models.files.errors import cpu_ids_text, in_quotes
 from placer_models.files.part import Json
-from placer_models.kubernetes.checkpoints.device_manager import DevicesGivenToContainer
-from placer_models.kubernetes.checkpoints.memory_manager import MEMORY, MemoryManagerState
-from placer_models.kubernetes.plugin_devices import devices_of_entry, gpus_unknown_to_node, type_of
-from placer_models.kubernetes.resources import HUGEPAGES
+from placer_models.instance.hugepages import hugepages_resource_name
+from placer_models.kubernetes.checkpoints.device_manager import KubeletDevicesOfContainer
+from placer_models.kubernetes.checkpoints.memory_manager import MEMORY, KubeletMemoryManagerState
+from placer_models.kubernetes.plugin_devices import (
+    device_type_counted_by_resource,
+    devices_of_checkpoint_entry,
+    gpus_unknown_to_node,
+)
+from placer_models.message_text import cpu_ids_with_noun, in_quotes
 from placer_models.quantity import format_bytes
 from placer_models.topology import NumaNode
 
@@ -38,21 +42,18 @@ def node_without_held_resources(node: Node, inventory: HardwareInventory) -> Nod
     return replace(node, machine=replace(machine, topology=topology))
 
 
-def hugepages_name(page_bytes: int) -> str:
-    """Return what Kubernetes calls hugepages of a size."""
-    return f"{HUGEPAGES}{format_bytes(page_bytes)}"
-
-
-def held_by_pods_warnings(inventory: HardwareInventory, devices: Sequence[Device]) -> list[str]:
+def held_resources_in_words(inventory: HardwareInventory, devices: Sequence[Device]) -> list[str]:
     """Return in words what pods hold, and by which rule a node of the machine goes without it."""
     said = []
     if owned := frozenset[int]().union(*(pod.cpuset for pod in inventory.pod_cpus)):
-        said.append(f"pods own {cpu_ids_text(owned)}; rule: a node of this machine reserves them")
+        said.append(
+            f"pods own {cpu_ids_with_noun(owned)}; rule: a node of this machine reserves them"
+        )
     by_type: dict[str, set[int]] = {}
     for entry in inventory.plugin_devices:
         meant = _meant(entry, inventory, devices)
         if meant is None:
-            kind = type_of(entry.resource)
+            kind = device_type_counted_by_resource(entry.resource)
             ids = ", ".join(in_quotes(id) for id in entry.ids)
             said.append(
                 f"a pod holds {entry.resource} {ids}, and nothing says which {kind} that is; "
@@ -112,24 +113,26 @@ def _devices_held(inventory: HardwareInventory, devices: Sequence[Device]) -> fr
     for entry in inventory.plugin_devices:
         meant = _meant(entry, inventory, devices)
         if meant is None:
-            kind = type_of(entry.resource)
+            kind = device_type_counted_by_resource(entry.resource)
             meant = frozenset((kind, one.minor) for one in devices if one.type == kind)
         held |= meant
     return frozenset(held)
 
 
 def _meant(
-    entry: DevicesGivenToContainer, inventory: HardwareInventory, devices: Sequence[Device]
+    entry: KubeletDevicesOfContainer, inventory: HardwareInventory, devices: Sequence[Device]
 ) -> frozenset[DeviceKey] | None:
     """Return the devices that an entry means, or None if it is unknown which of a type."""
-    return devices_of_entry(entry, devices, inventory.found.modes)
+    return devices_of_checkpoint_entry(entry, devices, inventory.found.modes)
 
 
-def _less(numa: NumaNode, memory: MemoryManagerState) -> NumaNode:
+def _less(numa: NumaNode, memory: KubeletMemoryManagerState) -> NumaNode:
     """Return a NUMA node without the memory and hugepages that are given or kept there."""
     lost, pages = memory.kept_bytes(numa.id, MEMORY), []
     for kind in numa.hugepages:
-        kept = -(-memory.kept_bytes(numa.id, hugepages_name(kind.page_bytes)) // kind.page_bytes)
+        kept = -(
+            -memory.kept_bytes(numa.id, hugepages_resource_name(kind.page_bytes)) // kind.page_bytes
+        )
         kept = min(kept, kind.count)
         lost += kept * kind.page_bytes
         pages.append(replace(kind, count=kind.count - kept))

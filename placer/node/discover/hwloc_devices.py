@@ -5,18 +5,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element
 
-from placer.node.discover.accelerators import ACCELERATOR, GPU_VENDORS, is_accelerator
+from placer.node.discover.accelerators import ACCELERATOR, GPU_VENDORS, is_pci_accelerator_class
 from placer.node.discover.hwloc_xml import (
     HwlocAncestors,
     HwlocTree,
     hwloc_info_attributes,
-    matrix_object_indexes,
-    matrix_values,
+    hwloc_matrix_object_indexes,
+    hwloc_matrix_values,
 )
-from placer.node.discover.inventory import FoundDevices, FoundNumaNode
-from placer.node.discover.pci import PciPlace, bus_id_of, gpu_links, smallest_numa_node_with_cpus
+from placer.node.discover.inventory import DiscoveredDevices, DiscoveredNumaNode
+from placer.node.discover.pci import (
+    PciDevicePlace,
+    gpu_links,
+    normalised_pci_bus_id,
+    smallest_numa_node_covering_cpuset,
+)
 from placer.node.discover.rdma import down_port_warnings, natural_sort_key
-from placer_models.device import GPU, Device, LinkMatrix
+from placer_models.device import GPU, Device, GpuLinkMatrix
 from placer_models.instance.machine_links import SELF
 from placer_models.machines.sketch import RDMA
 
@@ -39,7 +44,7 @@ _KIB = ("CUDAGlobalMemorySize", "RSMIVRAMSize")
 class _Gpu:
     """A GPU, or one of the parts that a driver shows of it, with what its back ends say."""
 
-    place: PciPlace
+    place: PciDevicePlace
     elements: tuple[Element, ...]
 
     @property
@@ -58,7 +63,9 @@ class _Gpu:
         return None
 
 
-def places_by_bus_id(tree: HwlocTree, numa_nodes: Sequence[FoundNumaNode]) -> dict[str, PciPlace]:
+def pci_places_by_bus_id(
+    tree: HwlocTree, numa_nodes: Sequence[DiscoveredNumaNode]
+) -> dict[str, PciDevicePlace]:
     """Return bus id -> where the device sits.
 
     Raises:
@@ -73,15 +80,15 @@ def places_by_bus_id(tree: HwlocTree, numa_nodes: Sequence[FoundNumaNode]) -> di
 
 
 def read_hwloc_devices(
-    tree: HwlocTree, numa_nodes: Sequence[FoundNumaNode], *, gpus_too: bool = True
-) -> FoundDevices:
+    tree: HwlocTree, numa_nodes: Sequence[DiscoveredNumaNode], *, gpus_too: bool = True
+) -> DiscoveredDevices:
     """Return the file's RDMA ports and accelerators, and its GPUs unless other sources have them.
 
     Raises:
         InputError: A device is not as hwloc writes it.
 
     """
-    places = places_by_bus_id(tree, numa_nodes)
+    places = pci_places_by_bus_id(tree, numa_nodes)
     gpus = _numbered(_gpus(tree, places) if gpus_too else [])
     devices = [_device(minor, gpu) for minor, gpu in gpus]
     links = _links(tree, gpus)
@@ -93,39 +100,39 @@ def read_hwloc_devices(
             "the file says one bandwidth for every pair of GPUs, whatever links join them"
         )
     found = (*devices, *ports, *_accelerators(tree, places))
-    return FoundDevices(found, links, warnings=tuple(warnings))
+    return DiscoveredDevices(found, links, warnings=tuple(warnings))
 
 
-def _is_flat(links: LinkMatrix) -> bool:
+def _is_flat(links: GpuLinkMatrix) -> bool:
     """Return whether every pair has the same xGMI link: some drivers say so of any machine."""
     return {kind for row in links.kinds for kind in row} == {SELF, "XGMI"}
 
 
 def _bus_id(tree: HwlocTree, element: Element) -> str:
     try:
-        return bus_id_of(element.get("pci_busid", ""))
+        return normalised_pci_bus_id(element.get("pci_busid", ""))
     except ValueError as error:
         raise tree.wrong(element, str(error)) from None
 
 
 def _place(
-    element: Element, place: HwlocAncestors, bus_id: str, numa_nodes: Sequence[FoundNumaNode]
-) -> PciPlace:
+    element: Element, place: HwlocAncestors, bus_id: str, numa_nodes: Sequence[DiscoveredNumaNode]
+) -> PciDevicePlace:
     host, *bridges = place.bridges or ("",)
     speed = element.get("pci_link_speed", "")
     gb_per_s = float(speed) if re.fullmatch(r"[0-9]{1,4}(\.[0-9]{1,9})?", speed) else 0.0
-    return PciPlace(
+    return PciDevicePlace(
         bus_id,
         root=host or None,
         bridges=tuple(bridges),
-        numa_node=smallest_numa_node_with_cpus(
+        numa_node=smallest_numa_node_covering_cpuset(
             place.cpus, {node.id: node.cpus for node in numa_nodes}
         ),
         gb_per_s=round(gb_per_s, 2) or None,
     )
 
 
-def _gpus(tree: HwlocTree, places: Mapping[str, PciPlace]) -> list[_Gpu]:
+def _gpus(tree: HwlocTree, places: Mapping[str, PciDevicePlace]) -> list[_Gpu]:
     found = []
     for element, _ in tree.of_type("PCIDev"):
         match = _PCI_TYPE.match(element.get("pci_type", ""))
@@ -175,7 +182,7 @@ def _device(minor: int, gpu: _Gpu) -> Device:
     )
 
 
-def _links(tree: HwlocTree, gpus: Sequence[tuple[int, _Gpu]]) -> LinkMatrix | None:
+def _links(tree: HwlocTree, gpus: Sequence[tuple[int, _Gpu]]) -> GpuLinkMatrix | None:
     """Return the links of the GPUs, or None if the file does not say them."""
     position = {
         element.get("gp_index", ""): i
@@ -188,7 +195,7 @@ def _links(tree: HwlocTree, gpus: Sequence[tuple[int, _Gpu]]) -> LinkMatrix | No
             kind = {"NVLinkBandwidth": "NVLink", "XGMIBandwidth": "XGMI"}.get(
                 element.get("name", "")
             )
-            ids, values = matrix_object_indexes(element), matrix_values(element)
+            ids, values = hwloc_matrix_object_indexes(element), hwloc_matrix_values(element)
             if kind is None or len(values) != len(ids) ** 2:
                 continue
             ends = [position.get(index.rpartition(":")[2]) for index in ids]
@@ -227,8 +234,8 @@ def _direct(
     return direct, bool(to_switches)
 
 
-def _rdma(tree: HwlocTree, places: Mapping[str, PciPlace]) -> tuple[list[Device], list[str]]:
-    ports: list[tuple[str, PciPlace, dict[str, str]]] = []
+def _rdma(tree: HwlocTree, places: Mapping[str, PciDevicePlace]) -> tuple[list[Device], list[str]]:
+    ports: list[tuple[str, PciDevicePlace, dict[str, str]]] = []
     for element, _ in tree.of_type("PCIDev"):
         match = _PCI_TYPE.match(element.get("pci_type", ""))
         slingshot = match is not None and match[2].lower() == _SLINGSHOT
@@ -248,13 +255,13 @@ def _rdma(tree: HwlocTree, places: Mapping[str, PciPlace]) -> tuple[list[Device]
     return devices, down_port_warnings(down)
 
 
-def _accelerators(tree: HwlocTree, places: Mapping[str, PciPlace]) -> list[Device]:
+def _accelerators(tree: HwlocTree, places: Mapping[str, PciDevicePlace]) -> list[Device]:
     """Return the accelerators that are not GPUs; the types are hwloc's names less their numbers."""
     found: list[Device] = []
     counts: dict[str, int] = {}
     for element, _ in tree.of_type("PCIDev"):
         match = _PCI_TYPE.match(element.get("pci_type", ""))
-        is_one = match is not None and is_accelerator(int(match[1], 16))
+        is_one = match is not None and is_pci_accelerator_class(int(match[1], 16))
         if match is None or not is_one or int(match[2], 16) in GPU_VENDORS:
             continue
         names = [e.get("name", "") for e in element.iterfind("object") if e.get("type") == "OSDev"]

@@ -9,10 +9,11 @@ from xml.etree.ElementTree import Element, ParseError
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
-from placer.node.discover.inventory import FoundCpu, FoundNumaNode, HardwareInventory
+from placer.node.discover.inventory import DiscoveredCpu, DiscoveredNumaNode, HardwareInventory
 from placer_models.cpuset import MAX_CPU_ID, CpuSet
 from placer_models.files.documents import MAX_FILE_BYTES
-from placer_models.files.errors import InputError, in_quotes
+from placer_models.files.errors import InputError
+from placer_models.message_text import in_quotes
 from placer_models.topology import Hugepages
 
 _PACKAGES = ("Package", "Socket")
@@ -69,7 +70,7 @@ class HwlocTree:
         """Return an attribute that is a set of CPUs or NUMA nodes, or None if it is missing."""
         text = element.get(name)
         try:
-            return None if text is None else parse_bitmap(text)
+            return None if text is None else parse_hwloc_bitmap(text)
         except ValueError as error:
             raise self.wrong(element, f"{name}: {error}") from None
 
@@ -78,7 +79,7 @@ class HwlocTree:
         return ((element, place) for element, place in self.objects if element.get("type") in types)
 
 
-def parse_bitmap(text: str) -> CpuSet:
+def parse_hwloc_bitmap(text: str) -> CpuSet:
     """Read a set as hwloc writes it: ``0x0000ffff,0xffffffff``; an empty word is 0.
 
     A set without an end, which begins with ``0xf...f``, reaches to the highest id.
@@ -229,7 +230,7 @@ def read_hwloc(tree: HwlocTree) -> HardwareInventory:
     )
 
 
-def _cpus(tree: HwlocTree, machine: Element) -> tuple[FoundCpu, ...]:
+def _cpus(tree: HwlocTree, machine: Element) -> tuple[DiscoveredCpu, ...]:
     online = tree.set_of(machine, "online_cpuset")
     places: dict[int, HwlocAncestors] = {}
     for element, place in tree.of_type("PU"):
@@ -244,7 +245,7 @@ def _cpus(tree: HwlocTree, machine: Element) -> tuple[FoundCpu, ...]:
     caches = _members(places, {cpu: p.cache and p.cache[1] for cpu, p in places.items()})
     capacities, efficient = _kinds(tree)
     return tuple(
-        FoundCpu(
+        DiscoveredCpu(
             id=cpu,
             online=online is None or cpu in online,
             threads=cores[cpu] or frozenset({cpu}),
@@ -285,13 +286,13 @@ def _kinds(tree: HwlocTree) -> tuple[dict[int, int], dict[int, bool]]:
     return capacities, efficient
 
 
-def _numa_nodes(tree: HwlocTree) -> tuple[FoundNumaNode, ...]:
-    found: dict[int, FoundNumaNode] = {}
+def _numa_nodes(tree: HwlocTree) -> tuple[DiscoveredNumaNode, ...]:
+    found: dict[int, DiscoveredNumaNode] = {}
     for element, _ in tree.of_type("NUMANode"):
         node = tree.number(element, "os_index")
         if node is None or node > MAX_CPU_ID or node in found:
             raise tree.wrong(element, "expected an os_index that no other NUMA node has")
-        found[node] = FoundNumaNode(
+        found[node] = DiscoveredNumaNode(
             id=node,
             cpus=tree.set_of(element, "cpuset") or frozenset(),
             memory_bytes=tree.number(element, "local_memory") or 0,
@@ -318,7 +319,7 @@ def _distances(tree: HwlocTree, in_order: list[int]) -> dict[int, tuple[int, ...
     for element in tree.root.iterfind("distances2"):
         named = element.get("name", "NUMALatency") == "NUMALatency"
         if element.get("type") == "NUMANode" and named and element.get("indexing", "os") == "os":
-            ids, values = matrix_object_indexes(element), matrix_values(element)
+            ids, values = hwloc_matrix_object_indexes(element), hwloc_matrix_values(element)
             return _rows([int(i) for i in ids if i.isdecimal()], values, in_order)
     for element in tree.root.iter("distances"):
         base = _real(element.get("latency_base"))
@@ -338,12 +339,12 @@ def _rows(ids: list[int], values: list[int], known: list[int]) -> dict[int, tupl
     }
 
 
-def matrix_object_indexes(element: Element) -> list[str]:
+def hwloc_matrix_object_indexes(element: Element) -> list[str]:
     """Return the objects that a matrix of version 2 and later is about."""
     return " ".join(part.text or "" for part in element.iterfind("indexes")).split()
 
 
-def matrix_values(element: Element) -> list[int]:
+def hwloc_matrix_values(element: Element) -> list[int]:
     """Return the cells of such a matrix, row by row; nothing if one of them is no number."""
     words = " ".join(part.text or "" for part in element.iterfind("u64values")).split()
     good = all(word.isascii() and word.isdigit() and len(word) < 20 for word in words)

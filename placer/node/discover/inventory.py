@@ -3,18 +3,18 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from placer_models.annotations.node_topology import CpuManagerPolicy, PodCpuAlloc
+from placer_models.annotations.node_topology import CpuManagerPolicyAnnotation, PodCpuAlloc
 from placer_models.cpuset import CpuSet
-from placer_models.device import Device, LinkMatrix
-from placer_models.kubernetes.checkpoints.device_manager import DevicesGivenToContainer
-from placer_models.kubernetes.checkpoints.memory_manager import MemoryManagerState
+from placer_models.device import Device, GpuLinkMatrix
+from placer_models.kubernetes.checkpoints.device_manager import KubeletDevicesOfContainer
+from placer_models.kubernetes.checkpoints.memory_manager import KubeletMemoryManagerState
 from placer_models.mig import Modes
 from placer_models.policy import AlignmentPolicy, AlignmentScope
 from placer_models.topology import Hugepages
 
 
 @dataclass(frozen=True, slots=True)
-class FoundCpu:
+class DiscoveredCpu:
     """One CPU, as the kernel describes it.
 
     Attributes:
@@ -43,7 +43,7 @@ class FoundCpu:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundNumaNode:
+class DiscoveredNumaNode:
     """One NUMA node, as the kernel describes it.
 
     Attributes:
@@ -62,7 +62,7 @@ class FoundNumaNode:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundDevices:
+class DiscoveredDevices:
     """Devices, and the links between the GPUs among them.
 
     Attributes:
@@ -74,7 +74,7 @@ class FoundDevices:
     """
 
     devices: tuple[Device, ...] = ()
-    links: LinkMatrix | None = None
+    links: GpuLinkMatrix | None = None
     modes: Modes = ()
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -108,8 +108,8 @@ class HardwareInventory:
     """
 
     source: str
-    cpus: tuple[FoundCpu, ...]
-    numa_nodes: tuple[FoundNumaNode, ...]
+    cpus: tuple[DiscoveredCpu, ...]
+    numa_nodes: tuple[DiscoveredNumaNode, ...]
     host: str = ""
     architecture: str = ""
     model: str = ""
@@ -118,13 +118,13 @@ class HardwareInventory:
     nohz_full: CpuSet = frozenset()
     allowed_cpus: CpuSet | None = None
     allowed_numa_nodes: CpuSet | None = None
-    policy: CpuManagerPolicy | None = None
+    policy: CpuManagerPolicyAnnotation | None = None
     pod_cpus: tuple[PodCpuAlloc, ...] = ()
-    pod_memory: MemoryManagerState | None = None
-    plugin_devices: tuple[DevicesGivenToContainer, ...] = ()
+    pod_memory: KubeletMemoryManagerState | None = None
+    plugin_devices: tuple[KubeletDevicesOfContainer, ...] = ()
     alignment: AlignmentPolicy | None = None
     scope: AlignmentScope | None = None
-    found: FoundDevices = field(default_factory=FoundDevices)
+    found: DiscoveredDevices = field(default_factory=DiscoveredDevices)
     warnings: tuple[str, ...] = ()
 
     @property

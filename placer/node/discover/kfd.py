@@ -3,9 +3,9 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from placer.node.discover.inventory import FoundDevices
-from placer.node.discover.machine_files import MachineFiles, UnreadableError
-from placer.node.discover.pci import PCI, PciPlace, gpu_links, pci_place_of
+from placer.node.discover.inventory import DiscoveredDevices
+from placer.node.discover.machine_files import DiscoverFilePermissionError, DiscoverMachineFiles
+from placer.node.discover.pci import PCI, PciDevicePlace, gpu_links, pci_place_of
 from placer_models.device import GPU, Device
 from placer_models.machines.rates import XGMI_GB_PER_S
 
@@ -16,7 +16,7 @@ _FRAME_BUFFERS = (1, 2)
 _UNNAMED = ("", "ip discovery")
 
 
-def read_kfd(files: MachineFiles) -> FoundDevices:
+def read_kfd(files: DiscoverMachineFiles) -> DiscoveredDevices:
     """Return AMD's GPUs in their driver's order, which is also how ROCm numbers them.
 
     Raises:
@@ -28,7 +28,7 @@ def read_kfd(files: MachineFiles) -> FoundDevices:
     for node, at in sorted(_nodes(files).items()):
         try:
             facts = _facts(files, f"{at}/properties")
-        except UnreadableError:
+        except DiscoverFilePermissionError:
             hidden.append(str(node))  # Device cgroups hide GPUs from containers in this way.
             continue
         if facts.get("simd_count", 0) > 0 and files.number(f"{at}/gpu_id"):
@@ -47,7 +47,7 @@ def read_kfd(files: MachineFiles) -> FoundDevices:
         for minor, ((_, at, facts), place) in enumerate(zip(found, places, strict=True))
     )
     direct, nominal = _xgmi(files, [(node, at) for node, at, _ in found])
-    return FoundDevices(
+    return DiscoveredDevices(
         devices,
         gpu_links(range(len(found)), places, direct),
         notes=(f"xGMI links count {XGMI_GB_PER_S:g} GB/s as the driver says no speed",)
@@ -59,11 +59,11 @@ def read_kfd(files: MachineFiles) -> FoundDevices:
     )
 
 
-def _nodes(files: MachineFiles) -> dict[int, str]:
+def _nodes(files: DiscoverMachineFiles) -> dict[int, str]:
     return {int(n): f"{NODES}/{n}" for n in files.names(NODES) if re.fullmatch("[0-9]{1,6}", n)}
 
 
-def _facts(files: MachineFiles, path: str) -> dict[str, int]:
+def _facts(files: DiscoverMachineFiles, path: str) -> dict[str, int]:
     """Return name -> number, from a file of properties that the driver writes."""
     lines = (line.split() for line in (files.read(path) or "").splitlines())
     return {
@@ -73,7 +73,7 @@ def _facts(files: MachineFiles, path: str) -> dict[str, int]:
     }
 
 
-def _place(files: MachineFiles, facts: Mapping[str, int]) -> PciPlace:
+def _place(files: DiscoverMachineFiles, facts: Mapping[str, int]) -> PciDevicePlace:
     """Return where a GPU sits; the parts of one GPU differ in the function that they name."""
     location = facts.get("location_id", 0) & 0xFFFF
     device = (
@@ -84,18 +84,18 @@ def _place(files: MachineFiles, facts: Mapping[str, int]) -> PciPlace:
     return pci_place_of(files, named if files.has(f"{PCI}/{named}") else first)
 
 
-def _id(files: MachineFiles, place: PciPlace, facts: Mapping[str, int]) -> str:
+def _id(files: DiscoverMachineFiles, place: PciDevicePlace, facts: Mapping[str, int]) -> str:
     number = facts.get("unique_id", 0)
     return f"GPU-{number:016x}" if number > 0 else ""
 
 
-def _model(files: MachineFiles, at: str, place: PciPlace) -> str:
+def _model(files: DiscoverMachineFiles, at: str, place: PciDevicePlace) -> str:
     product = files.read(f"{PCI}/{place.bus_id}/product_name") or ""
     name = files.read(f"{at}/name") or ""
     return product or ("AMD GPU" if name in _UNNAMED else name)
 
 
-def _memory_bytes(files: MachineFiles, at: str) -> int:
+def _memory_bytes(files: DiscoverMachineFiles, at: str) -> int:
     total = 0
     for bank in files.names(f"{at}/mem_banks"):
         facts = _facts(files, f"{at}/mem_banks/{bank}/properties")
@@ -105,7 +105,7 @@ def _memory_bytes(files: MachineFiles, at: str) -> int:
 
 
 def _xgmi(
-    files: MachineFiles, gpus: Sequence[tuple[int, str]]
+    files: DiscoverMachineFiles, gpus: Sequence[tuple[int, str]]
 ) -> tuple[dict[tuple[int, int], tuple[str, float]], bool]:
     """Return the xGMI links between GPUs, and whether their speed had to be assumed."""
     position = {node: i for i, (node, _) in enumerate(gpus)}

@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import TypeVar
 
 from placer.node.discover.inventory import HardwareInventory
-from placer.node.discover.machine_files import MachineFiles, UnreadableError
-from placer_models.annotations.node_topology import CpuManagerPolicy, PodCpuAlloc
+from placer.node.discover.machine_files import DiscoverFilePermissionError, DiscoverMachineFiles
+from placer_models.annotations.node_topology import CpuManagerPolicyAnnotation, PodCpuAlloc
 from placer_models.kubernetes.checkpoints.checkpoint_files import (
     KUBELET_ROOT,
     path_under_kubelet_root,
@@ -29,7 +29,7 @@ _State = TypeVar("_State")
 
 
 def with_kubelet_allocations(
-    files: MachineFiles, inventory: HardwareInventory, kubelet_root: str = KUBELET_ROOT
+    files: DiscoverMachineFiles, inventory: HardwareInventory, kubelet_root: str = KUBELET_ROOT
 ) -> HardwareInventory:
     """Return the inventory with what the kubelet has given to pods: CPUs, memory, devices.
 
@@ -61,11 +61,11 @@ def with_kubelet_allocations(
     pods = tuple(
         PodCpuAlloc("", "", uid, owned, managed_by_kubelet=True) for uid, owned in cpus.cpus.items()
     )
-    return replace(inventory, policy=CpuManagerPolicy(cpus.policy), pod_cpus=pods)
+    return replace(inventory, policy=CpuManagerPolicyAnnotation(cpus.policy), pod_cpus=pods)
 
 
 def _read(
-    files: MachineFiles,
+    files: DiscoverMachineFiles,
     path: str,
     read: Callable[[str], _State],
     what: str,
@@ -74,7 +74,7 @@ def _read(
     """Return the contents of a checkpoint, or None if there is none or it may not be read."""
     try:
         text = files.read(path)
-    except UnreadableError:
+    except DiscoverFilePermissionError:
         warnings.append(f"/{path} may not be read: which {what} pods have by it is not known")
         return None
     if text is None:

@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
-from placer.node.discover.held import held_by_pods_warnings, node_without_held_resources
-from placer.node.discover.inventory import FoundCpu, FoundNumaNode, HardwareInventory
+from placer.node.discover.held import held_resources_in_words, node_without_held_resources
+from placer.node.discover.inventory import DiscoveredCpu, DiscoveredNumaNode, HardwareInventory
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.device import GPU
-from placer_models.files.errors import cpu_ids_text, cpu_ids_with_verb
 from placer_models.instance.machine_cores import group_number_by_cpu
-from placer_models.policy import CoreKind
+from placer_models.message_text import cpu_ids_with_noun, cpu_ids_with_verb
+from placer_models.policy import HybridCoreKind
 from placer_models.topology import Cpu, NumaNode, Topology
 
 EFFICIENT_BELOW_PERCENT = 75
@@ -59,7 +59,7 @@ class DiscoveredMachine:
     def whole_node(self) -> Node:
         """Return a node of this machine with all of its memory and devices, held or not."""
         return Node(
-            name=sanitised_name(self.inventory.host) or self.machine.name,
+            name=sanitised_file_name(self.inventory.host) or self.machine.name,
             machine=self.machine,
             reserved_cpus=self.reserved,
             unpooled_cpus=self.pinned,
@@ -73,12 +73,12 @@ class DiscoveredMachine:
         return Instance(nodes=(self.node(),), gangs=())
 
 
-def sanitised_name(text: str) -> str:
+def sanitised_file_name(text: str) -> str:
     """Return the text as a name that files can hold; empty where nothing is left of it."""
     return _NO_NAME.sub("-", text).strip("-._")[:63].strip("-._")
 
 
-def to_machine(inventory: HardwareInventory, name: str = "") -> DiscoveredMachine:
+def machine_from_inventory(inventory: HardwareInventory, name: str = "") -> DiscoveredMachine:
     """Return the machine that the inventory describes.
 
     Args:
@@ -97,7 +97,7 @@ def to_machine(inventory: HardwareInventory, name: str = "") -> DiscoveredMachin
     )
     if not inventory.architecture:
         warnings.append("nothing says which architecture this is: rules of Arm are not applied")
-    warnings += held_by_pods_warnings(inventory, inventory.found.devices)
+    warnings += held_resources_in_words(inventory, inventory.found.devices)
     found = inventory.found
     warnings += found.warnings
     package_of = _package_of(topology)
@@ -110,7 +110,7 @@ def to_machine(inventory: HardwareInventory, name: str = "") -> DiscoveredMachin
     dump = PurePath(inventory.source).name
     root = f" {dump}" if dump else ""
     stem = re.sub(r"(\.tar)?\.[a-z0-9]{2,4}$", "", dump)
-    name = name or sanitised_name(inventory.host) or sanitised_name(stem) or "discovered"
+    name = name or sanitised_file_name(inventory.host) or sanitised_file_name(stem) or "discovered"
     machine = Machine(
         name=name,
         title=inventory.model or name,
@@ -159,7 +159,7 @@ def _numa_nodes(
         numa_of |= dict.fromkeys(here - numa_of.keys(), node.id)
     if twice:
         warnings.append(
-            f"several NUMA nodes list {cpu_ids_text(twice)}; rule: a CPU is on the one that "
+            f"several NUMA nodes list {cpu_ids_with_noun(twice)}; rule: a CPU is on the one that "
             "lists the fewest, and of equal ones on the first"
         )
     alone = len(inventory.numa_nodes) == 1
@@ -185,7 +185,7 @@ def _numa_nodes(
     return tuple(_numa_node(node, warnings) for node in found), numa_of
 
 
-def _numa_node(node: FoundNumaNode, warnings: list[str]) -> NumaNode:
+def _numa_node(node: DiscoveredNumaNode, warnings: list[str]) -> NumaNode:
     memory_bytes = 0 if node.of_gpu else node.memory_bytes or 0
     pages = node.hugepages
     if sum(page.page_bytes * page.count for page in pages) > memory_bytes:
@@ -228,7 +228,7 @@ def _cpus(
     for what, of in facts:
         if odd := [cpu for cpu, one in first.items() if by_id[cpu].online and of(cpu) != of(one)]:
             warnings.append(
-                f"{cpu_ids_text(odd)}: another {what} than the first thread of the core; "
+                f"{cpu_ids_with_noun(odd)}: another {what} than the first thread of the core; "
                 "rule: a core is where its first thread is"
             )
     present = frozenset(by_id)
@@ -241,7 +241,9 @@ def _cpus(
             package=package_of[first[cpu.id]],
             numa_node=numa_of.get(first[cpu.id]),
             llc=llc_of.get(cpu.id),
-            kind=CoreKind.EFFICIENCY if first[cpu.id] in efficient else CoreKind.PERFORMANCE,
+            kind=HybridCoreKind.EFFICIENCY
+            if first[cpu.id] in efficient
+            else HybridCoreKind.PERFORMANCE,
             online=cpu.online,
         )
         for cpu in inventory.cpus
@@ -262,7 +264,7 @@ def _cores(inventory: HardwareInventory, warnings: list[str]) -> list[CpuSet]:
                 alone.append(cpu.id)
     if alone:
         warnings.append(
-            f"nothing is said of the place of offline {cpu_ids_text(alone)}; "
+            f"nothing is said of the place of offline {cpu_ids_with_noun(alone)}; "
             "rule: each is a core of its own, in the package of its NUMA node or else the first"
         )
     split = {
@@ -270,7 +272,7 @@ def _cores(inventory: HardwareInventory, warnings: list[str]) -> list[CpuSet]:
     }
     if split:
         warnings.append(
-            f"{cpu_ids_text(split)} disagree about who shares a core; "
+            f"{cpu_ids_with_noun(split)} disagree about who shares a core; "
             "rule: CPUs share one when they name the same set"
         )
     return list(cores.values())
@@ -317,7 +319,7 @@ def _packages(
     }
 
 
-def _package_key(cpu: FoundCpu, known: bool) -> tuple[int, ...]:
+def _package_key(cpu: DiscoveredCpu, known: bool) -> tuple[int, ...]:
     """Return a key that tells the CPU's package from others: by lowest CPU if it has no number."""
     *outer, number = cpu.package
     if number < 0:

@@ -9,7 +9,8 @@ from collections.abc import Collection
 from typing import Literal, Protocol
 
 from placer_models.cpuset import MAX_CPU_ID, CpuSet, parse_cpu_list
-from placer_models.files.errors import InputError, in_quotes
+from placer_models.files.errors import InputError
+from placer_models.message_text import in_quotes
 
 MAX_READ_BYTES = 8 * 2**20
 """The most bytes that a file may have; no file of the kernel that is read here is larger."""
@@ -47,11 +48,11 @@ _SILENT = frozenset(
 EntryKind = Literal["file", "folder", "link"]
 
 
-class UnreadableError(InputError):
+class DiscoverFilePermissionError(InputError):
     """A file may not be read."""
 
 
-class MachineFolder(Protocol):
+class DiscoverMachineFolder(Protocol):
     """The place where files lie. Only the last part of a path may be a link."""
 
     def kind(self, path: str) -> EntryKind | None:
@@ -67,7 +68,7 @@ class MachineFolder(Protocol):
         """Return what a file holds. Raises OSError."""
 
 
-class MachineFiles:
+class DiscoverMachineFiles:
     """The files of one machine.
 
     Attributes:
@@ -76,7 +77,9 @@ class MachineFiles:
 
     """
 
-    def __init__(self, source: str, entries: MachineFolder, *, is_host: bool = False) -> None:
+    def __init__(
+        self, source: str, entries: DiscoverMachineFolder, *, is_host: bool = False
+    ) -> None:
         self.source = source
         self.is_host = is_host
         self._entries = entries
@@ -88,7 +91,7 @@ class MachineFiles:
         A file that the kernel has but does not answer for counts as missing.
 
         Raises:
-            UnreadableError: It may not be read.
+            DiscoverFilePermissionError: It may not be read.
             InputError: It is too large, or is a link out of the root.
 
         """
@@ -150,7 +153,7 @@ class MachineFiles:
         if text is None:
             return None
         try:
-            return parse_mask(text)
+            return parse_kernel_cpu_mask(text)
         except ValueError as error:
             raise self.wrong(mask_path, str(error)) from None
 
@@ -175,9 +178,9 @@ class MachineFiles:
         except ValueError as error:
             raise self.wrong(path, f"{error}; expected a list such as 0-3,8") from None
 
-    def _unreadable(self, path: str, error: OSError) -> UnreadableError:
+    def _unreadable(self, path: str, error: OSError) -> DiscoverFilePermissionError:
         message = f"cannot be read: {error.strerror or error}"
-        return UnreadableError(self.source, None, path, message)
+        return DiscoverFilePermissionError(self.source, None, path, message)
 
     def _follow(self, path: str, asked: str, links: int) -> str | None:
         if path in self._real:
@@ -211,7 +214,7 @@ class MachineFiles:
         return self._follow(f"{base}/{target}" if base else target, asked, links - 1)
 
 
-def parse_mask(text: str) -> CpuSet:
+def parse_kernel_cpu_mask(text: str) -> CpuSet:
     """Read the kernel's hexadecimal mask, in words of 32 bits: ``00000001,ffffffff``.
 
     Raises:

@@ -10,8 +10,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from placer.node.discover.held import hugepages_name
-from placer.node.discover.inventory import FoundCpu, FoundDevices, FoundNumaNode, HardwareInventory
+from placer.node.discover.inventory import (
+    DiscoveredCpu,
+    DiscoveredDevices,
+    DiscoveredNumaNode,
+    HardwareInventory,
+)
 from placer.node.discover.machine import DiscoveredMachine
 from placer_models.annotations.names import (
     CPU_MANAGER_POLICY,
@@ -20,30 +24,32 @@ from placer_models.annotations.names import (
     POD_CPU_ALLOCS,
 )
 from placer_models.annotations.node_topology import (
-    CpuManagerPolicy,
-    ReportedCpu,
+    CpuManagerPolicyAnnotation,
+    NodeTopologyAnnotationCpu,
     shared_pools_of,
     topology_to_reported_cpus,
-    write_cpu_manager_policy,
-    write_cpu_shared_pools,
-    write_cpu_topology,
-    write_pod_cpu_allocs,
+    write_cpu_manager_policy_annotation,
+    write_cpu_shared_pools_annotation,
+    write_cpu_topology_annotation,
+    write_pod_cpu_allocs_annotation,
 )
 from placer_models.device import GPU, Device
-from placer_models.files.errors import InputError, in_quotes
+from placer_models.files.errors import InputError
 from placer_models.files.part import Json
 from placer_models.files.tree import field_path_text
-from placer_models.kubernetes.object_fields import ObjectError
+from placer_models.instance.hugepages import hugepages_resource_name
+from placer_models.kubernetes.object_fields import KubernetesObjectError
 from placer_models.kubernetes.resources import NOTHING
-from placer_models.kubernetes.stream import read_objects
+from placer_models.kubernetes.stream import load_kubernetes_objects
 from placer_models.kubernetes.topology import (
     KIND,
-    NodeResourceTopologyPart,
-    NumaZone,
-    topology_part,
-    zone_devices,
+    KubeNodeResourceTopology,
+    KubeNumaZone,
+    device_counts_of_topology_zone,
+    read_kube_node_resource_topology,
 )
 from placer_models.machines.sketch import RDMA
+from placer_models.message_text import in_quotes
 from placer_models.policy import AlignmentPolicy
 from placer_models.quantity import format_bytes
 from placer_models.topology import Hugepages
@@ -61,7 +67,7 @@ DEVICE_TYPES: Mapping[str, str] = {
 MOST_DEVICES = 1024
 """The most devices of one type that a machine has."""
 
-_NO_ZONE = NumaZone(NOTHING, NOTHING, NOTHING)
+_NO_ZONE = KubeNumaZone(NOTHING, NOTHING, NOTHING)
 _RESOURCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,252}")
 
 
@@ -72,7 +78,7 @@ def read_node_resource_topology(path: Path) -> HardwareInventory:
         InputError: The file is no such object, or does not say where the node's CPUs are.
 
     """
-    objects = list(read_objects(path))
+    objects = list(load_kubernetes_objects(path))
     found = objects[0] if len(objects) == 1 else None
     if isinstance(found, InputError):
         raise found
@@ -80,16 +86,16 @@ def read_node_resource_topology(path: Path) -> HardwareInventory:
         got = f"got 'kind: {found.kind}'" if found else f"got {len(objects)} objects"
         raise InputError(str(path), None, "", f"{got}; expected one of 'kind: {KIND}'")
     try:
-        return _inventory(topology_part(found.value), str(path))
-    except ObjectError as error:
+        return _inventory(read_kube_node_resource_topology(found.value), str(path))
+    except KubernetesObjectError as error:
         line, field = found.line_at(error.path), field_path_text(error.path)
         raise InputError(str(path), line, field, f"{error.title}: {error.message}") from None
 
 
-def _inventory(part: NodeResourceTopologyPart, source: str) -> HardwareInventory:
+def _inventory(part: KubeNodeResourceTopology, source: str) -> HardwareInventory:
     if not part.cpus:
         at = ("metadata", "annotations", CPU_TOPOLOGY)
-        raise ObjectError(part.identity.title, at, "names no CPU; it says where CPUs are")
+        raise KubernetesObjectError(part.identity.title, at, "names no CPU; it says where CPUs are")
     known = frozenset(cpu.id for cpu in part.cpus)
     return HardwareInventory(
         source=source,
@@ -100,20 +106,20 @@ def _inventory(part: NodeResourceTopologyPart, source: str) -> HardwareInventory
         pod_cpus=tuple(replace(one, cpuset=one.cpuset & known) for one in part.allocs),
         alignment=part.alignment,
         scope=part.scope,
-        found=FoundDevices(_devices(part)),
+        found=DiscoveredDevices(_devices(part)),
         warnings=tuple(
             f"CPUs in {name} that cpu-topology lacks are left out" for name in part.doubted
         ),
     )
 
 
-def _cpus(reported: tuple[ReportedCpu, ...]) -> tuple[FoundCpu, ...]:
+def _cpus(reported: tuple[NodeTopologyAnnotationCpu, ...]) -> tuple[DiscoveredCpu, ...]:
     members: dict[tuple[int, int], set[int]] = {}
     for cpu in reported:
         # Numbers of cores repeat from package to package.
         members.setdefault((cpu.package, cpu.core), set()).add(cpu.id)
     return tuple(
-        FoundCpu(
+        DiscoveredCpu(
             cpu.id,
             threads=frozenset(members[cpu.package, cpu.core]),
             package=(cpu.package,),
@@ -122,7 +128,7 @@ def _cpus(reported: tuple[ReportedCpu, ...]) -> tuple[FoundCpu, ...]:
     )
 
 
-def _numa_nodes(part: NodeResourceTopologyPart) -> tuple[FoundNumaNode, ...]:
+def _numa_nodes(part: KubeNodeResourceTopology) -> tuple[DiscoveredNumaNode, ...]:
     """Return the NUMA nodes that CPUs or zones name; memory includes its hugepages."""
     ids = sorted({cpu.numa_node for cpu in part.cpus} | part.zones.keys())
     nodes = []
@@ -135,7 +141,7 @@ def _numa_nodes(part: NodeResourceTopologyPart) -> tuple[FoundNumaNode, ...]:
         )
         known = zone.distances.keys() >= set(ids)
         nodes.append(
-            FoundNumaNode(
+            DiscoveredNumaNode(
                 id,
                 frozenset(cpu.id for cpu in part.cpus if cpu.numa_node == id),
                 zone.capacity.memory_bytes or 0,
@@ -146,18 +152,18 @@ def _numa_nodes(part: NodeResourceTopologyPart) -> tuple[FoundNumaNode, ...]:
     return tuple(nodes)
 
 
-def _devices(part: NodeResourceTopologyPart) -> tuple[Device, ...]:
+def _devices(part: KubeNodeResourceTopology) -> tuple[Device, ...]:
     """Return the devices of the zones, numbered type by type."""
     places: defaultdict[str, list[int]] = defaultdict(list)
     for numa_node, zone in part.zones.items():
-        for name, count in zone_devices(zone.capacity):
+        for name, count in device_counts_of_topology_zone(zone.capacity):
             if not _RESOURCE.fullmatch(name):
                 message = f"{in_quotes(name)} is no name of a resource; expected example.com/fpga"
-                raise ObjectError(part.identity.title, ("zones",), message)
+                raise KubernetesObjectError(part.identity.title, ("zones",), message)
             here = places[DEVICE_TYPES.get(name, name)]
             if len(here) + count > MOST_DEVICES:
                 message = f"{len(here) + count} devices of {name}; there are {MOST_DEVICES} at most"
-                raise ObjectError(part.identity.title, ("zones",), message)
+                raise KubernetesObjectError(part.identity.title, ("zones",), message)
             here += [numa_node] * count
     return tuple(
         Device(type, minor, numa_node=numa_node)
@@ -170,19 +176,19 @@ def write_node_resource_topology(found: DiscoveredMachine) -> Json:
     """Return such an object; what is reserved on the node is capacity, but not allocatable."""
     topology, inventory = found.machine.topology, found.inventory
     owned = frozenset[int]().union(*(pod.cpuset for pod in inventory.pod_cpus))
-    known = inventory.policy or CpuManagerPolicy()
+    known = inventory.policy or CpuManagerPolicyAnnotation()
     policy = replace(known, reserved=found.reserved - owned)
     node = found.node()
     annotations = {
-        CPU_TOPOLOGY: write_cpu_topology(topology_to_reported_cpus(topology)),
-        CPU_SHARED_POOLS: write_cpu_shared_pools(
+        CPU_TOPOLOGY: write_cpu_topology_annotation(topology_to_reported_cpus(topology)),
+        CPU_SHARED_POOLS: write_cpu_shared_pools_annotation(
             shared_pools_of(topology, topology.online - found.reserved)
         ),
     }
-    if policy != CpuManagerPolicy():
-        annotations[CPU_MANAGER_POLICY] = write_cpu_manager_policy(policy)
+    if policy != CpuManagerPolicyAnnotation():
+        annotations[CPU_MANAGER_POLICY] = write_cpu_manager_policy_annotation(policy)
     if inventory.pod_cpus:
-        annotations[POD_CPU_ALLOCS] = write_pod_cpu_allocs(inventory.pod_cpus)
+        annotations[POD_CPU_ALLOCS] = write_pod_cpu_allocs_annotation(inventory.pod_cpus)
     scope = {"": "", "pod": "PodLevel", "container": "ContainerLevel"}[node.scope or ""]
     alignment = node.alignment or AlignmentPolicy.NONE
     aligned = "" if alignment is AlignmentPolicy.NONE else scope
@@ -206,7 +212,7 @@ def _zone(found: DiscoveredMachine, i: int) -> Json:
     amounts = [("memory", numa.memory_bytes, numa.memory_bytes - pages_bytes)]
     for page in numa.hugepages:
         size = page.page_bytes * page.count
-        amounts.append((hugepages_name(page.page_bytes), size, size))
+        amounts.append((hugepages_resource_name(page.page_bytes), size, size))
     for name, capacity, allocatable in amounts:
         key = numa.id, name
         allocatable = max(0, allocatable - (memory.system_bytes.get(key, 0) if memory else 0))

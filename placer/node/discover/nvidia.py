@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from placer.node.discover.inventory import FoundDevices
-from placer.node.discover.machine_files import MachineFiles
-from placer.node.discover.pci import PCI, PciPlace, gpu_links, pci_vendor_and_class
+from placer.node.discover.inventory import DiscoveredDevices
+from placer.node.discover.machine_files import DiscoverMachineFiles
+from placer.node.discover.pci import PCI, PciDevicePlace, gpu_links, pci_vendor_and_class
 from placer_models.device import GPU, Device
 
 PROC = "proc/driver/nvidia/gpus"
@@ -42,13 +42,13 @@ class NvidiaGpu:
     link_gb_per_s: float = 0.0
 
 
-PlaceOf = Callable[[str], PciPlace]
+PlaceOf = Callable[[str], PciDevicePlace]
 """Says where the device with a bus id sits."""
 
 
 def gpus_to_devices(
     gpus: Sequence[NvidiaGpu], place_of: PlaceOf, *, links_known: bool = True
-) -> FoundDevices:
+) -> DiscoveredDevices:
     """Return the GPUs as devices, and the links between them.
 
     Args:
@@ -58,7 +58,7 @@ def gpus_to_devices(
             are linked.
 
     """
-    gpus = sorted(with_minors(gpus), key=lambda gpu: gpu.minor or 0)
+    gpus = sorted(gpus_with_minors(gpus), key=lambda gpu: gpu.minor or 0)
     places = [_place(gpu, place_of) for gpu in gpus]
     warnings: list[str] = []
     devices = []
@@ -94,7 +94,7 @@ def gpus_to_devices(
     links = None
     if links_known:
         links = gpu_links([gpu.minor or 0 for gpu in gpus], places, _nvlinks(gpus))
-    return FoundDevices(tuple(devices), links, tuple(modes), warnings=tuple(warnings))
+    return DiscoveredDevices(tuple(devices), links, tuple(modes), warnings=tuple(warnings))
 
 
 def mig_table_name(gpu: NvidiaGpu) -> str:
@@ -106,7 +106,7 @@ def mig_table_name(gpu: NvidiaGpu) -> str:
     return ""
 
 
-def read_nvidia_gpus(files: MachineFiles) -> tuple[NvidiaGpu, ...]:
+def read_nvidia_gpus(files: DiscoverMachineFiles) -> tuple[NvidiaGpu, ...]:
     """Return NVIDIA's GPUs as the kernel's files describe them: their places and identities."""
     found: dict[str, NvidiaGpu] = {}
     for name in files.names(PCI):
@@ -129,7 +129,7 @@ def read_nvidia_gpus(files: MachineFiles) -> tuple[NvidiaGpu, ...]:
     return tuple(gpu for _, gpu in sorted(found.items()))
 
 
-def with_minors(gpus: Sequence[NvidiaGpu]) -> list[NvidiaGpu]:
+def gpus_with_minors(gpus: Sequence[NvidiaGpu]) -> list[NvidiaGpu]:
     """Return the GPUs in the given order, each with a minor of its own.
 
     If a minor is missing or not unique, all are numbered in the order of their bus ids.
@@ -142,8 +142,8 @@ def with_minors(gpus: Sequence[NvidiaGpu]) -> list[NvidiaGpu]:
     return [replace(gpu, minor=rank[i]) for i, gpu in enumerate(gpus)]
 
 
-def _place(gpu: NvidiaGpu, place_of: PlaceOf) -> PciPlace:
-    place = place_of(gpu.bus_id) if gpu.bus_id else PciPlace("")
+def _place(gpu: NvidiaGpu, place_of: PlaceOf) -> PciDevicePlace:
+    place = place_of(gpu.bus_id) if gpu.bus_id else PciDevicePlace("")
     return replace(place, numa_node=gpu.numa_node) if place.numa_node is None else place
 
 

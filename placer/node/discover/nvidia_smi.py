@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from placer.node.discover.inventory import FoundDevices
-from placer.node.discover.nvidia import NvidiaGpu, PlaceOf, gpus_to_devices, with_minors
-from placer.node.discover.pci import bus_id_of
+from placer.node.discover.inventory import DiscoveredDevices
+from placer.node.discover.nvidia import NvidiaGpu, PlaceOf, gpus_to_devices, gpus_with_minors
+from placer.node.discover.pci import normalised_pci_bus_id
 from placer_models.cluster import Machine
-from placer_models.device import GPU, LinkMatrix
+from placer_models.device import GPU, GpuLinkMatrix
 from placer_models.files.documents import read_text, shown_file_name
-from placer_models.files.errors import InputError, number_with_noun
+from placer_models.files.errors import InputError
 from placer_models.machines.nvidia_topo import GpuTopologyError, machine_from_topo_text
+from placer_models.message_text import count_with_noun
 
 LONGEST_S = 30.0
 """Seconds after which a driver that has not answered is stuck."""
@@ -44,7 +45,7 @@ class NvidiaSmiContents:
     matrix: Machine | None = None
 
 
-def is_smi_text(path: Path) -> bool:
+def is_smi_text_file(path: Path) -> bool:
     """Return whether the head of a file has what one of the commands prints."""
     if not path.is_file():
         return False
@@ -107,7 +108,7 @@ def run_smi() -> NvidiaSmiContents | None:
     return read_smi("\n".join(texts), "nvidia-smi") if texts[0].strip() else None
 
 
-def smi_devices(texts: Sequence[NvidiaSmiContents], place_of: PlaceOf) -> FoundDevices:
+def smi_devices(texts: Sequence[NvidiaSmiContents], place_of: PlaceOf) -> DiscoveredDevices:
     """Return the devices that the texts describe together: which they are and how they are linked.
 
     Raises:
@@ -123,13 +124,13 @@ def smi_devices(texts: Sequence[NvidiaSmiContents], place_of: PlaceOf) -> FoundD
     shown = [device for device in drawn.matrix.devices if device.type == GPU]
     if best is None:
         devices = tuple(replace(device, package=None) for device in drawn.matrix.devices)
-        return FoundDevices(devices, drawn.matrix.gpu_links, notes=_rates(drawn.matrix))
+        return DiscoveredDevices(devices, drawn.matrix.gpu_links, notes=_rates(drawn.matrix))
     if len(shown) != len(best.gpus):
         raise InputError(
             drawn.source,
             None,
             "",
-            f"shows {number_with_noun(len(shown), 'GPU')}, but {best.source} {len(best.gpus)}; "
+            f"shows {count_with_noun(len(shown), 'GPU')}, but {best.source} {len(best.gpus)}; "
             "expected texts of one machine",
         )
     # Both texts list GPUs in the order of their bus ids, which minors need not follow.
@@ -143,7 +144,7 @@ def smi_devices(texts: Sequence[NvidiaSmiContents], place_of: PlaceOf) -> FoundD
         )
         for gpu, device in zip(in_order, shown, strict=True)
     ]
-    gpus = with_minors(gpus)
+    gpus = gpus_with_minors(gpus)
     found = gpus_to_devices(gpus, place_of, links_known=False)
     others = tuple(
         replace(device, package=None) for device in drawn.matrix.devices if device.type != GPU
@@ -160,12 +161,12 @@ def _rates(matrix: Machine) -> tuple[str, ...]:
     return (match[0],) if match else ()
 
 
-def _renumbered(links: LinkMatrix | None, minors: Sequence[int]) -> LinkMatrix | None:
+def _renumbered(links: GpuLinkMatrix | None, minors: Sequence[int]) -> GpuLinkMatrix | None:
     """Return the matrix with other minors, put in ascending order of these."""
     if links is None:
         return None
     order = sorted(range(len(minors)), key=lambda i: minors[i])
-    return LinkMatrix(
+    return GpuLinkMatrix(
         minors=tuple(minors[i] for i in order),
         centi_gb_per_s=tuple(tuple(links.centi_gb_per_s[i][j] for j in order) for i in order),
         kinds=tuple(tuple(links.kinds[i][j] for j in order) for i in order),
@@ -190,7 +191,7 @@ def _queried(lines: Sequence[str], source: str) -> tuple[NvidiaGpu, ...]:
         if section:
             if bus_id:
                 gpus.append(_gpu(said, bus_id))
-            bus_id, said, above = bus_id_of(section[1]), {}, []
+            bus_id, said, above = normalised_pci_bus_id(section[1]), {}, []
             continue
         if not bus_id or not line.strip():
             continue

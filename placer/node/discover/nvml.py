@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from placer.node.discover.nvidia import NvidiaGpu
-from placer.node.discover.pci import bus_id_of
+from placer.node.discover.pci import normalised_pci_bus_id
 
 GB_PER_S_BY_VERSION = {1: 20.0, 2: 25.0, 3: 25.0, 4: 25.0, 5: 14.06, 6: 25.0, 7: 50.0, 8: 100.0}
 """NVML's code of an NVLink's version -> GB/s of one link per direction, without overhead.
@@ -120,7 +120,7 @@ def _numa_node(ask: Callable[..., Any], handle: object) -> int | None:
 def _bus_id(pci: Any) -> str:
     """Return a bus id as the kernel writes it; empty where NVML says none."""
     try:
-        return "" if pci is None else bus_id_of(_text(pci.busId))
+        return "" if pci is None else normalised_pci_bus_id(_text(pci.busId))
     except ValueError:
         return ""
 

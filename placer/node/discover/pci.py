@@ -4,9 +4,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from placer.node.discover.machine_files import NODE, MachineFiles
+from placer.node.discover.machine_files import NODE, DiscoverMachineFiles
 from placer_models.cpuset import CpuSet
-from placer_models.device import Device, LinkMatrix
+from placer_models.device import Device, GpuLinkMatrix
 from placer_models.instance.machine_links import SELF, centi_gb_per_s
 from placer_models.machines.sketch import MAX_LINKS_OF_A_GPU
 
@@ -23,7 +23,7 @@ _ON_A_SWITCH = 3
 
 
 @dataclass(frozen=True, slots=True)
-class PciPlace:
+class PciDevicePlace:
     """Where a PCI device sits.
 
     Attributes:
@@ -59,7 +59,7 @@ class PciPlace:
         )
 
 
-def bus_id_of(text: str) -> str:
+def normalised_pci_bus_id(text: str) -> str:
     """Return a bus id as the kernel writes it: NVIDIA's tools give domains of 8 digits.
 
     Raises:
@@ -73,15 +73,15 @@ def bus_id_of(text: str) -> str:
     return f"{int(domain, 16):04x}:{bus}:{device}.{function}".lower()
 
 
-def pci_place_of(files: MachineFiles, bus_id: str) -> PciPlace:
+def pci_place_of(files: DiscoverMachineFiles, bus_id: str) -> PciDevicePlace:
     """Return where the device with this address sits."""
     at = f"{PCI}/{bus_id}"
     real = files.real(at)
     if real is None:
-        return PciPlace(bus_id)
+        return PciDevicePlace(bus_id)
     parts = real.split("/")
     roots = [match[1] for part in parts if (match := _HOST_BRIDGE.fullmatch(part))]
-    return PciPlace(
+    return PciDevicePlace(
         bus_id=bus_id,
         root=roots[0] if roots else None,
         bridges=tuple(part for part in parts[:-1] if _BUS_ID.fullmatch(part)),
@@ -90,7 +90,7 @@ def pci_place_of(files: MachineFiles, bus_id: str) -> PciPlace:
     )
 
 
-def pci_vendor_and_class(files: MachineFiles, bus_id: str) -> tuple[int, int]:
+def pci_vendor_and_class(files: DiscoverMachineFiles, bus_id: str) -> tuple[int, int]:
     """Return a device's vendor and class; 0 where nothing says them."""
     at = f"{PCI}/{bus_id}"
     vendor, kind = files.number(f"{at}/vendor"), files.number(f"{at}/class")
@@ -100,13 +100,15 @@ def pci_vendor_and_class(files: MachineFiles, bus_id: str) -> tuple[int, int]:
     return vendor, kind >> 8
 
 
-def smallest_numa_node_with_cpus(cpus: CpuSet, numa_nodes: Mapping[int, CpuSet]) -> int | None:
+def smallest_numa_node_covering_cpuset(
+    cpus: CpuSet, numa_nodes: Mapping[int, CpuSet]
+) -> int | None:
     """Return the smallest NUMA node that holds all these CPUs, or None if there is none."""
     around = [(len(own), node) for node, own in numa_nodes.items() if cpus and cpus <= own]
     return min(around)[1] if around else None
 
 
-def _numa_node(files: MachineFiles, at: str) -> int | None:
+def _numa_node(files: DiscoverMachineFiles, at: str) -> int | None:
     """Return the NUMA node of a device; older kernels say only which CPUs are near."""
     said = files.number(f"{at}/numa_node")
     if said is not None:
@@ -116,10 +118,10 @@ def _numa_node(files: MachineFiles, at: str) -> int | None:
         node: files.cpus(f"{folder}/cpulist", f"{folder}/cpumap") or frozenset[int]()
         for node, folder in files.numbered(NODE, "node").items()
     }
-    return smallest_numa_node_with_cpus(near & frozenset().union(*listed.values()), listed)
+    return smallest_numa_node_covering_cpuset(near & frozenset().union(*listed.values()), listed)
 
 
-def _slot_gb_per_s(files: MachineFiles, at: str) -> float | None:
+def _slot_gb_per_s(files: DiscoverMachineFiles, at: str) -> float | None:
     speed = _SPEED.match(files.read(f"{at}/max_link_speed") or "")
     width = files.read(f"{at}/max_link_width") or ""
     if speed is None or not re.fullmatch(r"[0-9]{1,2}", width) or width == "0":
@@ -130,7 +132,7 @@ def _slot_gb_per_s(files: MachineFiles, at: str) -> float | None:
     return round(giga_transfers * int(width) * payload / 8, 2)
 
 
-def pci_path_kind(a: PciPlace, b: PciPlace) -> str:
+def pci_path_kind(a: PciDevicePlace, b: PciDevicePlace) -> str:
     """Return what nvidia-smi calls the path between two devices: PIX, PXB, PHB, NODE or SYS."""
     if a.switch is not None and a.switch == b.switch:
         return "PIX"
@@ -145,11 +147,11 @@ def pci_path_kind(a: PciPlace, b: PciPlace) -> str:
 
 def gpu_links(
     minors: Sequence[int],
-    places: Sequence[PciPlace],
+    places: Sequence[PciDevicePlace],
     direct: Mapping[tuple[int, int], tuple[str, float]],
     *,
     shared_egress: bool = False,
-) -> LinkMatrix | None:
+) -> GpuLinkMatrix | None:
     """Return the links between GPUs, or None if there are fewer than two.
 
     All paths over PCIe get the bandwidth of the slowest slot, which bounds them all.
@@ -183,7 +185,7 @@ def gpu_links(
     for i, j in _pairs(len(minors)):
         if len(rates_of[names[i][j]]) > 1:  # The bandwidth tells them apart.
             names[i][j] = names[j][i] = f"{names[i][j]}@{rates[i][j] / 100:g}"
-    return LinkMatrix(
+    return GpuLinkMatrix(
         minors=tuple(minors),
         centi_gb_per_s=tuple(map(tuple, rates)),
         kinds=tuple(map(tuple, names)),

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Sequence
 
-from placer.node.discover.inventory import FoundDevices
-from placer.node.discover.machine_files import MachineFiles
-from placer.node.discover.pci import PCI, bus_id_of, pci_place_of
+from placer.node.discover.inventory import DiscoveredDevices
+from placer.node.discover.machine_files import DiscoverMachineFiles
+from placer.node.discover.pci import PCI, normalised_pci_bus_id, pci_place_of
 from placer_models.device import Device, VirtualFunction
 from placer_models.machines.sketch import RDMA
 
@@ -15,7 +15,7 @@ CLASSES = ("sys/class/infiniband", "sys/class/cxi")
 _DOWN = "1: DOWN"
 
 
-def read_rdma(files: MachineFiles) -> FoundDevices:
+def read_rdma_from_sysfs(files: DiscoverMachineFiles) -> DiscoveredDevices:
     """Return the RDMA devices, with minors in the order of their names.
 
     Virtual functions belong to the device that they are functions of. What is on no
@@ -27,7 +27,7 @@ def read_rdma(files: MachineFiles) -> FoundDevices:
     for name, at in sorted(ports, key=lambda port: natural_sort_key(port[0])):
         real = (files.real(f"{at}/device") or "").rpartition("/")[2]
         try:
-            bus_id = bus_id_of(real)
+            bus_id = normalised_pci_bus_id(real)
         except ValueError:
             continue
         if files.has(f"{at}/device/physfn"):
@@ -49,7 +49,7 @@ def read_rdma(files: MachineFiles) -> FoundDevices:
                 )
             )
         )
-    return FoundDevices(tuple(devices), warnings=tuple(down_port_warnings(down)))
+    return DiscoveredDevices(tuple(devices), warnings=tuple(down_port_warnings(down)))
 
 
 def down_port_warnings(names: Sequence[str]) -> list[str]:
@@ -65,11 +65,11 @@ def natural_sort_key(name: str) -> tuple[object, ...]:
     return tuple((int(part), "") if part.isdecimal() else (-1, part) for part in parts)
 
 
-def _ports(files: MachineFiles, at: str) -> list[str]:
+def _ports(files: DiscoverMachineFiles, at: str) -> list[str]:
     return [f"{at}/ports/{port}" for port in files.names(f"{at}/ports")]
 
 
-def _functions(files: MachineFiles, bus_id: str) -> tuple[VirtualFunction, ...]:
+def _functions(files: DiscoverMachineFiles, bus_id: str) -> tuple[VirtualFunction, ...]:
     found = []
     for minor, at in files.numbered(f"{PCI}/{bus_id}", "virtfn").items():
         found.append(VirtualFunction(minor, (files.real(at) or "").rpartition("/")[2]))

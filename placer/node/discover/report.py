@@ -35,7 +35,7 @@ class DiscoverOutputKind(StrEnum):
     """What the kernel and the drivers say, before it is made to fit our words."""
 
 
-def discovered_to_json(found: DiscoveredMachine, kind: DiscoverOutputKind) -> Json:
+def discovered_machine_to_dict(found: DiscoveredMachine, kind: DiscoverOutputKind) -> Json:
     """Return a document that says what was found."""
     match kind:
         case DiscoverOutputKind.INSTANCE:

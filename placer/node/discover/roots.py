@@ -16,10 +16,11 @@ from placer.node.discover.machine_files import (
     CPU,
     MAX_READ_BYTES,
     NOT_A_DUMP,
+    DiscoverMachineFiles,
     EntryKind,
-    MachineFiles,
 )
-from placer_models.files.errors import InputError, in_quotes
+from placer_models.files.errors import InputError
+from placer_models.message_text import in_quotes
 
 MAX_ARCHIVE_BYTES = 2**28
 """The most bytes that an archive may hold when it is unpacked."""
@@ -38,7 +39,7 @@ _BROKEN = (
 )
 
 
-class ArchiveMembers:
+class DiscoverTarArchive:
     """The contents of an archive, in memory.
 
     Attributes:
@@ -50,9 +51,9 @@ class ArchiveMembers:
         self._found = found
         self._base = base
 
-    def below(self, folder: str) -> "ArchiveMembers":
+    def below(self, folder: str) -> "DiscoverTarArchive":
         """Return the part of the archive that lies in a folder."""
-        return ArchiveMembers(self._found, "/".join(filter(None, (self._base, folder))))
+        return DiscoverTarArchive(self._found, "/".join(filter(None, (self._base, folder))))
 
     def machines(self) -> list[str]:
         """Return the folders that hold a machine: the base itself, or else those below it."""
@@ -95,7 +96,7 @@ class ArchiveMembers:
         return "/".join(filter(None, (self._base, path)))
 
 
-def read_archive(path: Path) -> ArchiveMembers:
+def read_tar_archive(path: Path) -> DiscoverTarArchive:
     """Return the contents of a tar archive.
 
     Raises:
@@ -123,7 +124,7 @@ def read_archive(path: Path) -> ArchiveMembers:
         why = str(error).partition(":\n")[0]  # tarfile goes on with a line for each compression
         message = f"is no tar archive, or a damaged one: {why}; {A_DUMP_IS}"
         raise InputError(str(path), None, "", message) from None
-    return ArchiveMembers(found)
+    return DiscoverTarArchive(found)
 
 
 def _add(
@@ -164,7 +165,7 @@ def _add(
 _DEEPEST = 4
 
 
-def open_machine_files(path: Path) -> MachineFiles:
+def open_machine_files(path: Path) -> DiscoverMachineFiles:
     """Return the files of the machine at a path: a folder, or an archive of one.
 
     A path that continues past an archive names a machine inside it.
@@ -179,7 +180,7 @@ def open_machine_files(path: Path) -> MachineFiles:
         roots = list(_roots_of(path))
         inner = _only(str(path), roots)
         entries = _Folder(path / inner)
-        return MachineFiles(
+        return DiscoverMachineFiles(
             str(path / inner), entries, is_host=(path / inner).resolve() == Path("/")
         )
     archive, rest = path, Path()
@@ -189,10 +190,12 @@ def open_machine_files(path: Path) -> MachineFiles:
     if not archive.is_file():
         what = "is neither a file nor a folder" if path.exists() else "does not exist"
         raise InputError(str(path), None, "", what)
-    members = read_archive(archive)
+    members = read_tar_archive(archive)
     named = str(rest) if rest.parts else ""
     roots = [root for root in members.machines() if _is_named(root, named)]
-    return MachineFiles(str(path), members.below(_only(str(archive if roots else path), roots)))
+    return DiscoverMachineFiles(
+        str(path), members.below(_only(str(archive if roots else path), roots))
+    )
 
 
 def _is_named(root: str, name: str) -> bool:

@@ -3,10 +3,10 @@
 import platform
 import re
 
-from placer.node.discover.inventory import FoundCpu, FoundNumaNode, HardwareInventory
-from placer.node.discover.machine_files import CPU, NODE, NOT_A_DUMP, MachineFiles
+from placer.node.discover.inventory import DiscoveredCpu, DiscoveredNumaNode, HardwareInventory
+from placer.node.discover.machine_files import CPU, NODE, NOT_A_DUMP, DiscoverMachineFiles
 from placer_models.cpuset import MAX_CPU_ID, CpuSet
-from placer_models.files.errors import cpu_ids_text
+from placer_models.message_text import cpu_ids_with_noun
 from placer_models.topology import Hugepages
 
 _MEM_TOTAL = re.compile(r"MemTotal:\s*(\d{1,15}) kB")
@@ -27,7 +27,7 @@ _ARCHITECTURES = (
 _MODEL_LINES = ("model name", "Model Name", "cpu model", "cpu", "processor 0")
 
 
-def read_sysfs(files: MachineFiles) -> HardwareInventory:
+def read_sysfs(files: DiscoverMachineFiles) -> HardwareInventory:
     """Return what the files say about a machine, without its devices.
 
     Raises:
@@ -56,11 +56,13 @@ def read_sysfs(files: MachineFiles) -> HardwareInventory:
     )
 
 
-def _cpus(files: MachineFiles, warnings: list[str]) -> tuple[FoundCpu, ...]:
+def _cpus(files: DiscoverMachineFiles, warnings: list[str]) -> tuple[DiscoveredCpu, ...]:
     folders = {i: at for i, at in files.numbered(CPU, "cpu").items() if i <= MAX_CPU_ID}
     listed = files.cpus(f"{CPU}/online")
     if listed is not None and (lost := listed - folders.keys()):
-        warnings.append(f"{cpu_ids_text(lost)}: online, but nothing else is said of them; left out")
+        warnings.append(
+            f"{cpu_ids_with_noun(lost)}: online, but nothing else is said of them; left out"
+        )
     efficient = _efficient(files)
     found = []
     for cpu, at in folders.items():
@@ -70,14 +72,16 @@ def _cpus(files: MachineFiles, warnings: list[str]) -> tuple[FoundCpu, ...]:
     return tuple(found)
 
 
-def _cpu(files: MachineFiles, cpu: int, at: str, online: bool, efficient: bool | None) -> FoundCpu:
+def _cpu(
+    files: DiscoverMachineFiles, cpu: int, at: str, online: bool, efficient: bool | None
+) -> DiscoveredCpu:
     topology = f"{at}/topology"
     threads = _siblings(files, topology, "core_cpus", "thread_siblings")
     numbers = [
         files.number(f"{topology}/{name}")
         for name in ("drawer_id", "book_id", "physical_package_id")
     ]
-    return FoundCpu(
+    return DiscoveredCpu(
         id=cpu,
         online=online,
         threads=None if threads is None else threads | {cpu},
@@ -90,7 +94,7 @@ def _cpu(files: MachineFiles, cpu: int, at: str, online: bool, efficient: bool |
     )
 
 
-def _siblings(files: MachineFiles, topology: str, *names: str) -> CpuSet | None:
+def _siblings(files: DiscoverMachineFiles, topology: str, *names: str) -> CpuSet | None:
     """Return the first of these sets that exists; older kernels use older names."""
     for name in names:
         found = files.cpus(f"{topology}/{name}_list", f"{topology}/{name}")
@@ -99,12 +103,12 @@ def _siblings(files: MachineFiles, topology: str, *names: str) -> CpuSet | None:
     return None
 
 
-def _has_die(files: MachineFiles, topology: str) -> bool:
+def _has_die(files: DiscoverMachineFiles, topology: str) -> bool:
     """Return whether the kernel knows the die: where it does not, it says -1."""
     return (files.number(f"{topology}/die_id") or 0) >= 0
 
 
-def _last_level_cache(files: MachineFiles, folder: str) -> CpuSet | None:
+def _last_level_cache(files: DiscoverMachineFiles, folder: str) -> CpuSet | None:
     """Return the CPUs that share the CPU's highest-level cache that holds data."""
     best: tuple[int, CpuSet] | None = None
     for at in files.numbered(folder, "index").values():
@@ -117,7 +121,7 @@ def _last_level_cache(files: MachineFiles, folder: str) -> CpuSet | None:
     return None if best is None else best[1]
 
 
-def _efficient(files: MachineFiles) -> dict[int, bool]:
+def _efficient(files: DiscoverMachineFiles) -> dict[int, bool]:
     """Return CPU -> whether it is of an efficiency core, where the kernel tells kinds apart."""
     units = {name: files.cpus(f"sys/devices/{name}/cpus") for name in _HYBRID_UNITS}
     if sum(bool(cpus) for cpus in units.values()) < 2:
@@ -125,7 +129,7 @@ def _efficient(files: MachineFiles) -> dict[int, bool]:
     return {cpu: _HYBRID_UNITS[name] for name, cpus in units.items() for cpu in cpus or ()}
 
 
-def _numa_nodes(files: MachineFiles) -> tuple[FoundNumaNode, ...]:
+def _numa_nodes(files: DiscoverMachineFiles) -> tuple[DiscoveredNumaNode, ...]:
     of_gpu = _gpu_memory(files)
     found = []
     for node, at in files.numbered(NODE, "node").items():
@@ -133,7 +137,7 @@ def _numa_nodes(files: MachineFiles) -> tuple[FoundNumaNode, ...]:
         if not re.fullmatch(r"[0-9\s]{0,65536}", distance):
             raise files.wrong(f"{at}/distance", "expected numbers such as 10 21")
         found.append(
-            FoundNumaNode(
+            DiscoveredNumaNode(
                 id=node,
                 cpus=files.cpus(f"{at}/cpulist", f"{at}/cpumap") or frozenset(),
                 memory_bytes=_mem_total(files.read(f"{at}/meminfo")),
@@ -145,7 +149,7 @@ def _numa_nodes(files: MachineFiles) -> tuple[FoundNumaNode, ...]:
     return tuple(found)
 
 
-def _hugepages(files: MachineFiles, folder: str) -> tuple[Hugepages, ...]:
+def _hugepages(files: DiscoverMachineFiles, folder: str) -> tuple[Hugepages, ...]:
     found = []
     for name in files.names(folder):
         size = re.fullmatch(r"hugepages-([1-9][0-9]{0,12})kB", name)
@@ -155,7 +159,7 @@ def _hugepages(files: MachineFiles, folder: str) -> tuple[Hugepages, ...]:
     return tuple(sorted(found, key=lambda pages: pages.page_bytes))
 
 
-def _gpu_memory(files: MachineFiles) -> CpuSet:
+def _gpu_memory(files: DiscoverMachineFiles) -> CpuSet:
     """Return the NUMA nodes that are memory of NVIDIA's GPUs, as on POWER9 and Grace."""
     nodes = set()
     for gpu in files.names("proc/driver/nvidia/gpus"):
@@ -170,7 +174,7 @@ def _mem_total(text: str | None) -> int | None:
     return int(match[1]) * 1024 if match else None
 
 
-def _allowed(files: MachineFiles, line: str, name: str) -> CpuSet | None:
+def _allowed(files: DiscoverMachineFiles, line: str, name: str) -> CpuSet | None:
     """Return what the process that reads these files, or the shell that copied them, may use."""
     status = files.read("proc/self/status") or ""
     if match := re.search(_STATUS_LINE.format(line), status, re.MULTILINE):
@@ -193,7 +197,7 @@ def _allowed(files: MachineFiles, line: str, name: str) -> CpuSet | None:
     return None
 
 
-def _cgroups(files: MachineFiles) -> list[tuple[str, int]]:
+def _cgroups(files: DiscoverMachineFiles) -> list[tuple[str, int]]:
     """Return the control groups whose cpuset applies to this process, with their version."""
     found = []
     for entry in (files.read("proc/self/cgroup") or "").splitlines():
@@ -206,13 +210,13 @@ def _cgroups(files: MachineFiles) -> list[tuple[str, int]]:
     return [(path, version) for path, version in found if ".." not in path]
 
 
-def _host(files: MachineFiles) -> str:
+def _host(files: DiscoverMachineFiles) -> str:
     if files.is_host:
         return platform.node()
     return files.read("proc/sys/kernel/hostname") or _gathered(files, "HostName")
 
 
-def _architecture(files: MachineFiles, cpuinfo: str) -> str:
+def _architecture(files: DiscoverMachineFiles, cpuinfo: str) -> str:
     if files.is_host:
         return platform.machine()
     said = files.read("proc/sys/kernel/arch") or _gathered(files, "Architecture")
@@ -224,14 +228,14 @@ def _architecture(files: MachineFiles, cpuinfo: str) -> str:
     return ""
 
 
-def _gathered(files: MachineFiles, key: str) -> str:
+def _gathered(files: DiscoverMachineFiles, key: str) -> str:
     """Return the value of a key that hwloc's tool for dumps wrote beside the dump."""
     text = files.read("proc/hwloc-nofile-info") or ""
     match = re.search(rf"^{key}: *(\S+)", text, re.MULTILINE)
     return match[1] if match else ""
 
 
-def _model(files: MachineFiles, cpuinfo: str) -> str:
+def _model(files: DiscoverMachineFiles, cpuinfo: str) -> str:
     """Return what the machine is called, for people: the board's name and the processor's."""
     lines = {
         key.strip(): " ".join(value.split())

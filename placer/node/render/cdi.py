@@ -6,8 +6,8 @@ CDI says nothing about cgroups: sets and limits go another way.
 import re
 from collections.abc import Sequence
 
-from placer.node.render.environment import environment_of
-from placer.node.targets import ContainerTarget
+from placer.node.render.environment import container_environment_of
+from placer.node.targets import ContainerCgroupTarget
 from placer_models.cluster import Node
 
 CDI_VERSION = "1.0.0"
@@ -18,7 +18,7 @@ KIND = "placer.dev/container"
 _NO_NAME = re.compile(r"[^A-Za-z0-9_.:-]+")
 
 
-def cdi_spec(targets: Sequence[ContainerTarget], node: Node) -> dict[str, object]:
+def cdi_spec(targets: Sequence[ContainerCgroupTarget], node: Node) -> dict[str, object]:
     """Return the spec in which each container of a node is a device of its own.
 
     A runtime is given one by ``--device placer.dev/container=NAMESPACE:POD:CONTAINER``.
@@ -30,7 +30,9 @@ def cdi_spec(targets: Sequence[ContainerTarget], node: Node) -> dict[str, object
             {
                 "name": cdi_device_name_of_container(target),
                 "containerEdits": {
-                    "env": [f"{name}={value}" for name, value in environment_of(target, node)]
+                    "env": [
+                        f"{name}={value}" for name, value in container_environment_of(target, node)
+                    ]
                 },
             }
             for target in targets
@@ -38,7 +40,7 @@ def cdi_spec(targets: Sequence[ContainerTarget], node: Node) -> dict[str, object
     }
 
 
-def cdi_device_name_of_container(target: ContainerTarget) -> str:
+def cdi_device_name_of_container(target: ContainerCgroupTarget) -> str:
     """Return the name of a container's device."""
     pod = target.one.pod
     return _NO_NAME.sub("-", f"{pod.namespace}:{pod.name}:{target.container}")

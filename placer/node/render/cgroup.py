@@ -17,7 +17,7 @@ from placer.node.cgroups import (
     PIDS,
     cpuset_file_text,
 )
-from placer.node.targets import ContainerTarget
+from placer.node.targets import ContainerCgroupTarget
 from placer_models.limits import ContainerLimits
 
 PERIOD_US = 100_000
@@ -47,7 +47,7 @@ class CgroupSetting(NamedTuple):
 
 
 def cgroup_settings(
-    target: ContainerTarget, version: Literal[1, 2], *, ours: bool
+    target: ContainerCgroupTarget, version: Literal[1, 2], *, ours: bool
 ) -> tuple[CgroupSetting, ...]:
     """Return what the files of a container's cgroup are to say, cpuset first.
 
@@ -120,7 +120,7 @@ def cpu_weight_of_shares(shares: int) -> int:
     return ceil(10 ** ((power * power + 125 * power) / 612 - 7 / 34))
 
 
-def quota_us(limit_milli: int) -> int:
+def cfs_quota_us_of_limit(limit_milli: int) -> int:
     """Return the CPU time in a period that a limit allows, in microseconds."""
     return max(LEAST_QUOTA_US, limit_milli * PERIOD_US // 1000)
 
@@ -169,9 +169,9 @@ def _pages(limit_bytes: int | None, version: Literal[1, 2], least: int = 0) -> s
 
 def _quota(limit_milli: int | None, version: Literal[1, 2], why: str) -> CgroupSetting:
     if version == 1:
-        text = "-1" if limit_milli is None else str(quota_us(limit_milli))
+        text = "-1" if limit_milli is None else str(cfs_quota_us_of_limit(limit_milli))
         return CgroupSetting(CPU, "cpu.cfs_quota_us", text, why)
-    text = "max" if limit_milli is None else f"{quota_us(limit_milli)} {PERIOD_US}"
+    text = "max" if limit_milli is None else f"{cfs_quota_us_of_limit(limit_milli)} {PERIOD_US}"
     return CgroupSetting(CPU, "cpu.max", text, why)
 
 
@@ -182,7 +182,7 @@ def _weight(cpu_milli: int, version: Literal[1, 2]) -> CgroupSetting:
     return CgroupSetting(CPU, "cpu.weight", str(cpu_weight_of_shares(shares)), "its CPU request")
 
 
-def _why_cpus(target: ContainerTarget) -> str:
+def _why_cpus(target: ContainerCgroupTarget) -> str:
     match target.qos.value:
         case "LSE":
             return "CPUs that are shared with nobody"

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from placer.judge.container_parts import devices_of_container
 from placer.judge.scene import placed_pod_of
-from placer.node.targets import ContainerTarget
+from placer.node.targets import ContainerCgroupTarget
 from placer_models.cluster import Node
 from placer_models.cpuset import format_cpu_list
 from placer_models.device import GPU, Device, is_mig_instance
@@ -21,7 +21,7 @@ from placer_models.visible_devices import (
     GpuVendor,
     gpu_environment,
     gpu_has_runtime_readable_id,
-    vendor_of,
+    gpu_vendor_of,
 )
 
 RDMA = "rdma"
@@ -39,7 +39,7 @@ _OF_PROCESSES = {
 """Vendor -> the variable that its programs read themselves."""
 
 
-def environment_of(target: ContainerTarget, node: Node) -> Env:
+def container_environment_of(target: ContainerCgroupTarget, node: Node) -> Env:
     """Return the environment of one container, ascending by variable.
 
     What its placement says takes precedence over what follows from its devices and CPUs.
@@ -48,7 +48,7 @@ def environment_of(target: ContainerTarget, node: Node) -> Env:
         ValueError: A name or a value is one that some reader would take for something else.
 
     """
-    grants = grants_of_container(target)
+    grants = device_grants_of_container(target)
     gpus = [device for device in node.machine.devices if device.type == GPU]
     held = {grant.minor for grant in grants if grant.type == GPU}
     has_instances = any(is_mig_instance(grant.type) for grant in grants)
@@ -67,12 +67,12 @@ def environment_of(target: ContainerTarget, node: Node) -> Env:
     return tuple(sorted(found.items()))
 
 
-def environment_file(env: Env) -> str:
+def environment_file_text(env: Env) -> str:
     """Return the text of an environment file as docker and podman read it: lines as they are."""
     return "".join(f"{name}={value}\n" for name, value in env)
 
 
-def systemd_environment_file(env: Env) -> str:
+def systemd_environment_file_text(env: Env) -> str:
     """Return the text of an environment file as systemd reads it (``EnvironmentFile=``).
 
     systemd takes quotes, backslashes and blanks at the ends of a value for its own; in double
@@ -81,7 +81,7 @@ def systemd_environment_file(env: Env) -> str:
     return "".join(f"{name}={_quoted(value)}\n" for name, value in env)
 
 
-def grants_of_container(target: ContainerTarget) -> tuple[DeviceGrant, ...]:
+def device_grants_of_container(target: ContainerCgroupTarget) -> tuple[DeviceGrant, ...]:
     """Return the devices of one container."""
     one = target.one
     seat = one.placement
@@ -102,7 +102,7 @@ def _for_processes(
     """Name the GPUs for processes in the container: by UUID, or else counted from 0."""
     found = {}
     for vendor, variable in _OF_PROCESSES.items():
-        of_vendor = [gpu for gpu in gpus if vendor_of(gpu) is vendor]
+        of_vendor = [gpu for gpu in gpus if gpu_vendor_of(gpu) is vendor]
         if not of_vendor or (has_instances and vendor is GpuVendor.NVIDIA):
             continue
         own = [gpu for gpu in of_vendor if gpu.minor in held]
@@ -112,7 +112,7 @@ def _for_processes(
     return found
 
 
-def _threads(target: ContainerTarget) -> dict[str, str]:
+def _threads(target: ContainerCgroupTarget) -> dict[str, str]:
     """Say how many threads OpenMP may start and, if the CPUs are its own, where each belongs."""
     if not target.pinned:
         return {"OMP_NUM_THREADS": str(max(1, -(-target.cpu_milli // 1000)))}

@@ -6,11 +6,11 @@ import shlex
 from placer.node.container_lookup import container_cgroup_path
 from placer.node.container_roots import OUR_ROOT
 from placer.node.render.cdi import cdi_spec
-from placer.node.render.commands import numactl_line, runtime_flags, taskset_line
+from placer.node.render.commands import container_run_flags, numactl_line, taskset_line
 from placer.node.render.environment import (
-    environment_file,
-    environment_of,
-    systemd_environment_file,
+    container_environment_of,
+    environment_file_text,
+    systemd_environment_file_text,
 )
 from placer.node.render.oci import container_config_with_placement
 from placer.node.render.systemd import systemd_properties_of
@@ -18,7 +18,7 @@ from placer.node.targets import desired_container_cgroups
 from placer_models.node_placement import NodePlacement
 
 
-def rendered_files(document: NodePlacement, root: str = OUR_ROOT) -> dict[str, str]:
+def rendered_container_files(document: NodePlacement, root: str = OUR_ROOT) -> dict[str, str]:
     """Return the files for the containers of a node.
 
     Each container has a folder with its environment, a drop-in for its systemd unit, the parts
@@ -35,13 +35,13 @@ def rendered_files(document: NodePlacement, root: str = OUR_ROOT) -> dict[str, s
     for target in targets:
         pod = target.one.pod
         folder = f"{pod.name}@{pod.namespace}/{target.container}"
-        env = environment_of(target, node)
+        env = container_environment_of(target, node)
         properties = "".join(f"{one.name}={one.text}\n" for one in systemd_properties_of(target))
         cgroup = container_cgroup_path(root, pod, target.container) if target.one.ours else None
-        flags = shlex.join(runtime_flags(target, node))
+        flags = shlex.join(container_run_flags(target, node))
         found |= {
-            f"{folder}/environment": environment_file(env),
-            f"{folder}/environment.systemd": systemd_environment_file(env),
+            f"{folder}/environment": environment_file_text(env),
+            f"{folder}/environment.systemd": systemd_environment_file_text(env),
             f"{folder}/systemd.conf": f"[Service]\n{properties}",
             f"{folder}/config.json": _json(
                 container_config_with_placement({}, target, env, cgroup)
@@ -82,7 +82,9 @@ def edited_oci_config(document: NodePlacement, name: str, config: str, root: str
         container_cgroup_path(root, target.one.pod, target.container) if target.one.ours else None
     )
     return _json(
-        container_config_with_placement(tree, target, environment_of(target, node), cgroup)
+        container_config_with_placement(
+            tree, target, container_environment_of(target, node), cgroup
+        )
     )
 
 

@@ -4,8 +4,13 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 
-from placer.node.render.cgroup import PERIOD_US, cpu_shares_of, page_size_name, quota_us
-from placer.node.targets import ContainerTarget
+from placer.node.render.cgroup import (
+    PERIOD_US,
+    cfs_quota_us_of_limit,
+    cpu_shares_of,
+    page_size_name,
+)
+from placer.node.targets import ContainerCgroupTarget
 from placer_models.cpuset import format_cpu_list
 from placer_models.environment import Env
 
@@ -16,7 +21,7 @@ BIND = "MPOL_BIND"
 
 def container_config_with_placement(
     config: Mapping[str, Any],
-    target: ContainerTarget,
+    target: ContainerCgroupTarget,
     env: Env,
     cgroup: str | None,
     features: Mapping[str, Any] | None = None,
@@ -49,7 +54,7 @@ def container_config_with_placement(
     cpu.pop("quota", None)  # no quota at all, rather than -1: crun 1.8 cannot write that on v1
     if not target.pinned and limits.cpu_milli is not None:
         cpu["period"] = PERIOD_US
-        cpu["quota"] = quota_us(limits.cpu_milli)
+        cpu["quota"] = cfs_quota_us_of_limit(limits.cpu_milli)
     if limits.memory_bytes is not None:
         memory = resources.setdefault("memory", {})
         memory["limit"] = limits.memory_bytes

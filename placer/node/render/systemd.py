@@ -7,12 +7,12 @@ its sets from systemd. systemd wants whole sets: resetting one to nothing leaves
 from placer.node.render.cgroup import (
     NO_LIMIT,
     PERIOD_US,
+    cfs_quota_us_of_limit,
     cpu_shares_of,
     cpu_weight_of_shares,
-    quota_us,
 )
 from placer.node.systemd_units import CPUSET_SINCE, SystemdUnitProperty
-from placer.node.targets import ContainerTarget
+from placer.node.targets import ContainerCgroupTarget
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
 
 PARTITION_SINCE = 261
@@ -26,7 +26,7 @@ INFINITY = 2**64 - 1
 
 
 def systemd_properties_of(
-    target: ContainerTarget, systemd: int = CPUSET_SINCE, *, partition: str | None = None
+    target: ContainerCgroupTarget, systemd: int = CPUSET_SINCE, *, partition: str | None = None
 ) -> tuple[SystemdUnitProperty, ...]:
     """Return the properties of a container's unit.
 
@@ -57,7 +57,7 @@ def systemd_properties_of(
     if target.pinned:
         found.append(_quota(None))
     elif limits.cpu_milli is not None:
-        found.append(_quota(10 * quota_us(limits.cpu_milli)))
+        found.append(_quota(10 * cfs_quota_us_of_limit(limits.cpu_milli)))
     weight = cpu_weight_of_shares(cpu_shares_of(target.cpu_milli))
     found.append(_number("CPUWeight", str(weight), "CPUWeight", weight))
     if limits.memory_bytes is not None:

@@ -4,7 +4,7 @@ import re
 from fractions import Fraction
 
 from placer.queue.model import MAX_WEIGHT_MILLI, ONE_MILLI, US_PER_S
-from placer_models.files.errors import in_quotes
+from placer_models.message_text import in_quotes
 
 MAX_DURATION_US = 10**8 * US_PER_S
 """Three years: no thread of work takes longer."""
@@ -48,7 +48,7 @@ def parse_duration_us(text: str) -> int:
     return int(amount)
 
 
-def parse_length_us(text: str) -> int:
+def parse_positive_duration_us(text: str) -> int:
     """Read a time above 0."""
     length_us = parse_duration_us(text)
     if length_us < 1:

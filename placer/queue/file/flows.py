@@ -36,7 +36,7 @@ def note_unique_flow_name(
     return True
 
 
-def group_of_job(
+def flow_group_of_job(
     name: str | None, groups: Mapping[str, FlowGroupSpec], place: DocumentLocation
 ) -> str | None:
     """Return the group that a job names at the place, or None for the default group."""

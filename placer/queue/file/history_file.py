@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from placer.queue.advice import JobThreadAdvice, advise_job_thread_count
+from placer.queue.advice import JobThreadCountAdvice, advise_job_thread_count
 from placer.queue.file.flows import note_unique_flow_name
 from placer.queue.file.schema import QueueHistoryFile
 from placer_models.files.faults import DocumentLocation
@@ -11,7 +11,7 @@ from placer_models.files.validate import read_only_document
 
 
 @dataclass(frozen=True, slots=True)
-class JobHistory:
+class JobRunThreadLengths:
     """The lengths of the threads of one run of a job."""
 
     name: str
@@ -24,11 +24,11 @@ class ThreadLengthHistory:
     """The lengths of the threads of jobs, and the target that they should meet."""
 
     title: str
-    jobs: tuple[JobHistory, ...]
+    jobs: tuple[JobRunThreadLengths, ...]
     target_us: int
     majority_permille: int
 
-    def advice(self) -> tuple[JobThreadAdvice, ...]:
+    def advice(self) -> tuple[JobThreadCountAdvice, ...]:
         """Return the advice for each job."""
         return tuple(
             advise_job_thread_count(
@@ -61,7 +61,9 @@ def read_thread_length_history(path: Path) -> ThreadLengthHistory:
     place.faults.raise_first()
     return ThreadLengthHistory(
         title=file.metadata.name or path.stem,
-        jobs=tuple(JobHistory(job.name, job.durations, job.splittable) for job in file.jobs),
+        jobs=tuple(
+            JobRunThreadLengths(job.name, job.durations, job.splittable) for job in file.jobs
+        ),
         target_us=file.target,
         majority_permille=file.majority,
     )

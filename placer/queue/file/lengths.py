@@ -5,8 +5,8 @@ from collections.abc import Callable
 from math import exp, log
 
 from placer.queue.file.amount_text import MAX_DURATION_US
-from placer.queue.file.schema import LengthDistributionPart, QueueJobPart
-from placer.queue.simulation.scenario import dealt_evenly, split_evenly
+from placer.queue.file.schema import QueueJobPart, UnitLengthDistributionPart
+from placer.queue.simulation.scenario import work_split_into_threads, work_units_dealt_to_threads
 from placer_models.files.faults import DocumentLocation
 
 _WAYS = ("length", "lengths", "work")
@@ -34,7 +34,7 @@ def read_job_thread_lengths(
     if job.work is not None:
         threads = job.threads or 1
         if threads <= job.work:
-            return split_evenly(job.work, threads)
+            return work_split_into_threads(job.work, threads)
         message = f"got {threads} for {job.work} us of work; each takes 1 us or more"
         place.at("threads").fault(message)
         return (1,)
@@ -47,11 +47,11 @@ def read_job_thread_lengths(
         message = f"got {threads}; expected {len(units)} at most, one for each unit of work"
         place.at("threads").fault(message)
         return (1,)
-    return dealt_evenly(units, threads)
+    return work_units_dealt_to_threads(units, threads)
 
 
 def _alike(
-    job: QueueJobPart, length: int | LengthDistributionPart, place: DocumentLocation, seed: str
+    job: QueueJobPart, length: int | UnitLengthDistributionPart, place: DocumentLocation, seed: str
 ) -> list[int]:
     """Return the lengths of the units, all equal or drawn, with the slow ones put in."""
     draw = _drawn(length, place.at("length"), seed)
@@ -65,11 +65,15 @@ def _alike(
     return units
 
 
-def _drawn(length: int | LengthDistributionPart, place: DocumentLocation, seed: str) -> DrawLength:
+def _drawn(
+    length: int | UnitLengthDistributionPart, place: DocumentLocation, seed: str
+) -> DrawLength:
     if isinstance(length, int):
         return lambda: length
     if len(length.model_fields_set) != 1:
-        place.fault(f"expected a time, or one of {', '.join(LengthDistributionPart.model_fields)}")
+        place.fault(
+            f"expected a time, or one of {', '.join(UnitLengthDistributionPart.model_fields)}"
+        )
         return lambda: 1
     rng = random.Random(seed)
     if length.exponential is not None:

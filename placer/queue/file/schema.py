@@ -6,13 +6,13 @@ from placer.queue.advice import MAJORITY_PERMILLE, TARGET_US
 from placer.queue.file.amount_text import (
     parse_duration_us,
     parse_factor_milli,
-    parse_length_us,
     parse_permille,
+    parse_positive_duration_us,
     parse_sigma,
     parse_weight_milli,
 )
-from placer.queue.model import ONE_MILLI, US_PER_S, ChargeTime
-from placer_models.files.part import DocumentMetadataPart, Field, Part, parsing_validator
+from placer.queue.model import ONE_MILLI, US_PER_S, FlowChargeTime
+from placer_models.files.part import Field, Part, PlacerFileMetadataPart, parsing_validator
 
 MAX_CAPACITY = 10_000
 """Most threads of capacity."""
@@ -33,7 +33,7 @@ FlowName = Annotated[str, parsing_validator(_check_flow)]
 Duration = Annotated[int, parsing_validator(parse_duration_us)]
 """A time in microseconds."""
 
-Length = Annotated[int, parsing_validator(parse_length_us)]
+Length = Annotated[int, parsing_validator(parse_positive_duration_us)]
 """A time in microseconds, above 0."""
 
 Weight = Annotated[int, parsing_validator(parse_weight_milli)]
@@ -45,18 +45,18 @@ Threads = Annotated[int, Field(ge=1, le=MAX_THREADS)]
 CapacityThreads = Annotated[int, Field(ge=1, le=MAX_CAPACITY)]
 
 
-class CapacityChangePart(Part):
+class QueueThreadCapacityChangePart(Part):
     """A change of capacity: how many threads there are from a time on."""
 
     at: Length
     threads: Annotated[int, Field(ge=0, le=MAX_CAPACITY)]
 
 
-class QueueCapacityPart(Part):
+class QueueThreadCapacityPart(Part):
     """Threads of capacity that come and go, or that are slow."""
 
     threads: CapacityThreads
-    changes: tuple[CapacityChangePart, ...] = ()
+    changes: tuple[QueueThreadCapacityChangePart, ...] = ()
     slow: dict[str, Factor] = Field(default_factory=dict)
 
 
@@ -68,19 +68,19 @@ class FlowGroupPart(Part):
     parent: str | None = None
 
 
-class LognormalPart(Part):
+class LognormalUnitLengthPart(Part):
     """A lognormal distribution."""
 
     median: Length
     sigma: Sigma = 0.5
 
 
-class LengthDistributionPart(Part):
+class UnitLengthDistributionPart(Part):
     """The distribution that lengths are drawn from: exactly one of these."""
 
     uniform: tuple[Length, ...] | None = None
     exponential: Length | None = None
-    lognormal: LognormalPart | None = None
+    lognormal: LognormalUnitLengthPart | None = None
 
 
 class QueueJobPart(Part):
@@ -90,7 +90,7 @@ class QueueJobPart(Part):
     group: str | None = None
     weight: Weight = ONE_MILLI
     arrives: Duration = 0
-    length: Length | LengthDistributionPart | None = None
+    length: Length | UnitLengthDistributionPart | None = None
     lengths: tuple[Length, ...] = ()
     work: Length | None = None
     units: Threads = 1
@@ -107,18 +107,18 @@ class QueueSimulationFile(Part):
 
     api_version: Literal["placer/v1"]
     kind: Literal["QueueSimulation"]
-    metadata: DocumentMetadataPart = DocumentMetadataPart()
+    metadata: PlacerFileMetadataPart = PlacerFileMetadataPart()
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
-    charge: ChargeTime = ChargeTime.DISPATCH
+    charge: FlowChargeTime = FlowChargeTime.DISPATCH
     guess: Length = 60 * US_PER_S
     bypass_limit: Annotated[int, Field(ge=0, le=1_000_000)] = 8
     hold: Duration = 600 * US_PER_S
-    capacity: CapacityThreads | QueueCapacityPart | None = None
+    capacity: CapacityThreads | QueueThreadCapacityPart | None = None
     groups: tuple[FlowGroupPart, ...] = ()
     jobs: tuple[QueueJobPart, ...] = ()
 
 
-class FinishedJobPart(Part):
+class QueueHistoryJobPart(Part):
     """How long the threads of one run of a job took."""
 
     name: FlowName
@@ -131,7 +131,7 @@ class QueueHistoryFile(Part):
 
     api_version: Literal["placer/v1"]
     kind: Literal["QueueHistory"]
-    metadata: DocumentMetadataPart = DocumentMetadataPart()
+    metadata: PlacerFileMetadataPart = PlacerFileMetadataPart()
     target: Length = TARGET_US
     majority: Permille = MAJORITY_PERMILLE
-    jobs: tuple[FinishedJobPart, ...] = ()
+    jobs: tuple[QueueHistoryJobPart, ...] = ()

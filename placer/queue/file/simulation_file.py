@@ -2,27 +2,27 @@
 
 from pathlib import Path
 
-from placer.queue.file.flows import group_of_job, note_unique_flow_name, read_flow_groups
+from placer.queue.file.flows import flow_group_of_job, note_unique_flow_name, read_flow_groups
 from placer.queue.file.lengths import read_job_thread_lengths
 from placer.queue.file.schema import (
     MAX_THREADS,
-    QueueCapacityPart,
     QueueJobPart,
     QueueSimulationFile,
+    QueueThreadCapacityPart,
 )
 from placer.queue.model import DEFAULT_GROUP
 from placer.queue.simulation.scenario import (
     FlowGroupSpec,
     QueueScenario,
+    QueueThreadCountOverTime,
     SimulatedJob,
-    ThreadCapacityOverTime,
 )
-from placer_models.files.errors import in_quotes
 from placer_models.files.faults import DocumentLocation
 from placer_models.files.validate import read_only_document
+from placer_models.message_text import in_quotes
 
 
-def read_simulation(path: Path, *, seed: int | None = None) -> QueueScenario:
+def read_queue_scenario(path: Path, *, seed: int | None = None) -> QueueScenario:
     """Return the simulation of a file; ``seed`` replaces the file's own.
 
     Raises:
@@ -47,20 +47,20 @@ def read_simulation(path: Path, *, seed: int | None = None) -> QueueScenario:
 
 
 def _capacity(
-    part: int | QueueCapacityPart | None, place: DocumentLocation
-) -> ThreadCapacityOverTime:
+    part: int | QueueThreadCapacityPart | None, place: DocumentLocation
+) -> QueueThreadCountOverTime:
     if part is None:
         place.fault("is missing; say how many threads of capacity there are")
-        return ThreadCapacityOverTime(1)
+        return QueueThreadCountOverTime(1)
     if isinstance(part, int):
-        return ThreadCapacityOverTime(part)
+        return QueueThreadCountOverTime(part)
     changes: list[tuple[int, int]] = []
     for i, change in enumerate(part.changes):
         if changes and change.at <= changes[-1][0]:
             message = "is not after the change before it; put changes in order"
             place.at("changes", i, "at").fault(message)
         changes.append((change.at, change.threads))
-    most = ThreadCapacityOverTime(part.threads, tuple(changes)).most
+    most = QueueThreadCountOverTime(part.threads, tuple(changes)).most
     slow: list[tuple[int, int]] = []
     for key, milli in part.slow.items():
         if key.isascii() and key.isdigit() and len(key) < 10 and 1 <= int(key) <= most:
@@ -68,13 +68,13 @@ def _capacity(
         else:
             message = f"got '{key}'; expected the number of a thread, 1 to {most}"
             place.at("slow", key).fault(message)
-    return ThreadCapacityOverTime(part.threads, tuple(changes), tuple(slow))
+    return QueueThreadCountOverTime(part.threads, tuple(changes), tuple(slow))
 
 
 def _jobs(
     file: QueueSimulationFile,
     groups: dict[str, FlowGroupSpec],
-    capacity: ThreadCapacityOverTime,
+    capacity: QueueThreadCountOverTime,
     place: DocumentLocation,
     seed: int,
 ) -> tuple[SimulatedJob, ...]:
@@ -102,7 +102,7 @@ def _jobs(
 def _job(
     part: QueueJobPart,
     groups: dict[str, FlowGroupSpec],
-    capacity: ThreadCapacityOverTime,
+    capacity: QueueThreadCountOverTime,
     place: DocumentLocation,
     seed: str,
 ) -> SimulatedJob:
@@ -111,7 +111,7 @@ def _job(
     return SimulatedJob(
         name=part.name,
         lengths_us=read_job_thread_lengths(part, place, seed),
-        group=group_of_job(part.group, groups, place.at("group")),
+        group=flow_group_of_job(part.group, groups, place.at("group")),
         weight_milli=part.weight,
         arrives_us=part.arrives,
         width=part.width,
@@ -123,7 +123,7 @@ def _job(
 
 
 def _check_running_on(
-    job: SimulatedJob, capacity: ThreadCapacityOverTime, busy: set[int], place: DocumentLocation
+    job: SimulatedJob, capacity: QueueThreadCountOverTime, busy: set[int], place: DocumentLocation
 ) -> None:
     at = place.at("runningOn")
     for i, number in enumerate(job.running_on):

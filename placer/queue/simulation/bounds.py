@@ -4,7 +4,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from placer.queue.model import ONE_MILLI
-from placer.queue.simulation.scenario import QueueScenario, ThreadCapacityOverTime
+from placer.queue.simulation.scenario import QueueScenario, QueueThreadCountOverTime
 
 
 def makespan_lower_bound_us(scenario: QueueScenario) -> int:
@@ -39,7 +39,7 @@ def makespan_upper_bound_us(scenario: QueueScenario) -> Fraction | None:
     return Fraction(sum(lengths), threads) + Fraction(threads - 1, threads) * max(lengths)
 
 
-def earliest_completion_time(capacity: ThreadCapacityOverTime, work: int) -> int:
+def earliest_completion_time(capacity: QueueThreadCountOverTime, work: int) -> int:
     """Return the earliest time by which the capacity can have done this much work."""
     time_us, threads = 0, capacity.threads
     for change_us, after in capacity.changes:

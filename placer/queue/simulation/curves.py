@@ -3,13 +3,13 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from placer.queue.simulation.result import SimulationResult
+from placer.queue.simulation.result import QueueSimulationResult
 
 Curve = tuple[tuple[int, int], ...]
 """(time, value) pairs: the value holds from that time on; times ascend."""
 
 
-def job_threads_over_time(result: SimulationResult) -> dict[str, Curve]:
+def job_threads_over_time(result: QueueSimulationResult) -> dict[str, Curve]:
     """Return for each job how many threads of capacity it held, over time."""
     changes: dict[str, dict[int, int]] = {job.name: defaultdict(int) for job in result.jobs}
     for run in result.runs:

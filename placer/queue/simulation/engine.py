@@ -20,9 +20,13 @@ from placer.queue.model import (
     SiblingFlowChoice,
 )
 from placer.queue.simulation.bounds import makespan_lower_bound_us, makespan_upper_bound_us
-from placer.queue.simulation.floor import SimulatedThreadLedger
-from placer.queue.simulation.forecast import FreeThreadsForecast, ThreadsHeldUntil
-from placer.queue.simulation.result import JobResult, SimulatedJobThread, SimulationResult
+from placer.queue.simulation.floor import SimulatedQueueThreadPool
+from placer.queue.simulation.forecast import SimulatedFreeThreadsForecast, SimulatedThreadsHeldUntil
+from placer.queue.simulation.result import (
+    QueueSimulationResult,
+    SimulatedJobResult,
+    SimulatedJobThread,
+)
 from placer.queue.simulation.scenario import QueueScenario, SimulatedJob
 
 MOST_FLOWS_MEASURED = 256
@@ -45,7 +49,7 @@ class _Event(NamedTuple):
     """The ticket's sequence number, the new capacity, or the job's index."""
 
 
-def simulate_fair_queue(scenario: QueueScenario) -> SimulationResult:
+def simulate_fair_queue(scenario: QueueScenario) -> QueueSimulationResult:
     """Run the scenario to its end."""
     return _Engine(scenario).run()
 
@@ -56,7 +60,7 @@ class _Engine:
         self._specs = {job.name: job for job in scenario.jobs}
         self._queue = _queue_of(scenario)
         self._meter = _meter_of(scenario)
-        self._floor = SimulatedThreadLedger(scenario.capacity)
+        self._floor = SimulatedQueueThreadPool(scenario.capacity)
         self._gangs = any(job.width > 1 for job in scenario.jobs)
         self._events: list[_Event] = []
         self._running: dict[int, tuple[DispatchTicket, SimulatedJobThread]] = {}
@@ -64,7 +68,7 @@ class _Engine:
         self._capacity_us = 0
         self._look_again_us = -1
 
-    def run(self) -> SimulationResult:
+    def run(self) -> QueueSimulationResult:
         for at_us, threads in self._scenario.capacity.changes:
             self._push(at_us, _Kind.CAPACITY, threads)
         for index, job in enumerate(self._scenario.jobs):
@@ -107,7 +111,9 @@ class _Engine:
         while self._floor.free:
             steps = self._queue.explain(now_us)
             if self._gangs:
-                forecast = FreeThreadsForecast(self._floor, self._held_until(now_us), now_us)
+                forecast = SimulatedFreeThreadsForecast(
+                    self._floor, self._held_until(now_us), now_us
+                )
                 chosen = self._queue.next_that_fits(now_us, forecast.fits, forecast)
             else:
                 chosen = self._queue.next(now_us)
@@ -121,10 +127,10 @@ class _Engine:
                 service = (run.end_us - run.start_us) * chosen.unit.width
                 self._meter.dispatched(chosen.job, service, now_us)
 
-    def _held_until(self, now_us: int) -> list[ThreadsHeldUntil]:
+    def _held_until(self, now_us: int) -> list[SimulatedThreadsHeldUntil]:
         """Return when running gangs should let their threads go, as far as the queue was told."""
         return [
-            ThreadsHeldUntil(
+            SimulatedThreadsHeldUntil(
                 None
                 if ticket.unit.length_us is None
                 else max(now_us, ticket.start_us + ticket.unit.length_us),
@@ -172,13 +178,13 @@ class _Engine:
             self._look_again_us = at_us
             self._push(at_us, _Kind.LOOK_AGAIN, 0)
 
-    def _result(self) -> SimulationResult:
+    def _result(self) -> QueueSimulationResult:
         left = {job.name: len(job.lengths_us) for job in self._scenario.jobs}
         by_job: dict[str, list[SimulatedJobThread]] = defaultdict(list)
         for run in self._runs:
             left[run.job] -= 1
             by_job[run.job].append(run)
-        return SimulationResult(
+        return QueueSimulationResult(
             scenario=self._scenario,
             runs=tuple(self._runs),
             jobs=tuple(_job_result(job, by_job[job.name]) for job in self._scenario.jobs),
@@ -220,9 +226,9 @@ def _meter_of(scenario: QueueScenario) -> FairnessMeter | None:
     return meter
 
 
-def _job_result(job: SimulatedJob, runs: list[SimulatedJobThread]) -> JobResult:
+def _job_result(job: SimulatedJob, runs: list[SimulatedJobThread]) -> SimulatedJobResult:
     complete = len(runs) == len(job.lengths_us)
-    return JobResult(
+    return SimulatedJobResult(
         name=job.name,
         group=job.group or DEFAULT_GROUP,
         arrives_us=job.arrives_us,

@@ -4,13 +4,13 @@ import heapq
 from collections.abc import Iterable
 
 from placer.queue.model import ONE_MILLI
-from placer.queue.simulation.scenario import ThreadCapacityOverTime
+from placer.queue.simulation.scenario import QueueThreadCountOverTime
 
 
-class SimulatedThreadLedger:
+class SimulatedQueueThreadPool:
     """Threads of capacity by number, from 1; the lowest free numbers are taken first."""
 
-    def __init__(self, capacity: ThreadCapacityOverTime) -> None:
+    def __init__(self, capacity: QueueThreadCountOverTime) -> None:
         self._slow = dict(capacity.slow)
         self._target = capacity.threads
         self._free = list(range(1, capacity.threads + 1))

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from placer.queue.model import DispatchUnit
-from placer.queue.simulation.floor import SimulatedThreadLedger
+from placer.queue.simulation.floor import SimulatedQueueThreadPool
 
 
-class ThreadsHeldUntil(NamedTuple):
+class SimulatedThreadsHeldUntil(NamedTuple):
     """Threads of capacity that are held.
 
     Attributes:
@@ -20,15 +20,18 @@ class ThreadsHeldUntil(NamedTuple):
     on: tuple[int, ...]
 
 
-class FreeThreadsForecast:
-    """What is known of the threads at one moment (`placer.queue.reservation.EndForecast`).
+class SimulatedFreeThreadsForecast:
+    """What is known of the threads at one moment (`placer.queue.reservation.RunEndForecast`).
 
     Any thread of capacity suits any unit, so counts say it all. Capacity that comes and goes
     later is not foreseen.
     """
 
     def __init__(
-        self, floor: SimulatedThreadLedger, held: Sequence[ThreadsHeldUntil], now_us: int
+        self,
+        floor: SimulatedQueueThreadPool,
+        held: Sequence[SimulatedThreadsHeldUntil],
+        now_us: int,
     ) -> None:
         self._free = floor.free
         self._now_us = now_us

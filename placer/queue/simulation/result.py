@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
-from placer.queue.fairness import LargestLead
+from placer.queue.fairness import LargestFlowLead
 from placer.queue.model import SiblingFlowChoice
 from placer.queue.simulation.scenario import QueueScenario
 
@@ -32,7 +32,7 @@ class SimulatedJobThread:
 
 
 @dataclass(frozen=True, slots=True)
-class JobResult:
+class SimulatedJobResult:
     """What became of a job.
 
     Attributes:
@@ -57,7 +57,7 @@ class JobResult:
 
 
 @dataclass(frozen=True, slots=True)
-class SimulationResult:
+class QueueSimulationResult:
     """A whole simulation.
 
     Attributes:
@@ -76,12 +76,12 @@ class SimulationResult:
 
     scenario: QueueScenario
     runs: tuple[SimulatedJobThread, ...]
-    jobs: tuple[JobResult, ...]
+    jobs: tuple[SimulatedJobResult, ...]
     makespan_us: int
     lower_bound_us: int
     upper_bound_us: Fraction | None
     capacity_us: int
-    lead: LargestLead | None
+    lead: LargestFlowLead | None
     never_ran: tuple[tuple[str, int], ...]
 
     @property

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from placer.queue.model import ONE_MILLI, US_PER_S, ChargeTime
+from placer.queue.model import ONE_MILLI, US_PER_S, FlowChargeTime
 
 
 @dataclass(frozen=True, slots=True)
-class ThreadCapacityOverTime:
+class QueueThreadCountOverTime:
     """Threads of capacity, numbered from 1.
 
     Attributes:
@@ -77,16 +77,16 @@ class QueueScenario:
     """One simulation."""
 
     title: str
-    capacity: ThreadCapacityOverTime
+    capacity: QueueThreadCountOverTime
     jobs: tuple[SimulatedJob, ...]
     groups: tuple[FlowGroupSpec, ...] = ()
-    charge: ChargeTime = ChargeTime.DISPATCH
+    charge: FlowChargeTime = FlowChargeTime.DISPATCH
     guess_us: int = 60 * US_PER_S
     bypass_limit: int = 8
     hold_us: int = 600 * US_PER_S
 
 
-def dealt_evenly(lengths_us: Sequence[int], threads: int) -> tuple[int, ...]:
+def work_units_dealt_to_threads(lengths_us: Sequence[int], threads: int) -> tuple[int, ...]:
     """Deal units of work to threads of work: each gets consecutive units, as evenly as can be.
 
     Few threads make a coarse submission, one thread for each unit a fine one.
@@ -96,7 +96,7 @@ def dealt_evenly(lengths_us: Sequence[int], threads: int) -> tuple[int, ...]:
     return tuple(sum(lengths_us[a:b]) for a, b in pairwise(cuts))
 
 
-def split_evenly(work_us: int, threads: int) -> tuple[int, ...]:
+def work_split_into_threads(work_us: int, threads: int) -> tuple[int, ...]:
     """Split work into threads of equal length, to the microsecond."""
     each, more = divmod(work_us, threads)
     return tuple(each + (i < more) for i in range(threads))

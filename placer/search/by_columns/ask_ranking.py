@@ -7,8 +7,8 @@ import numpy as np
 from placer.greedy.columns import Indices, Mask, Numbers
 from placer.greedy.free_nodes import MILLI_PER_PERCENT
 from placer.greedy.node_rows import first_node_of_each_code
-from placer.greedy.scorer import AlikeNodeScorer, NodeScorer, NodeScores, PodAsk
-from placer.search.by_columns.simple_asks import SimpleAsk
+from placer.greedy.scorer import NodeScorer, NodeScorerWithKinds, NodeScores, ScorerPodAsk
+from placer.search.by_columns.simple_asks import SimplePodAsk
 from placer.search.by_columns.simple_columns import SimpleNodeColumns
 from placer_models.demand import WHOLE_MILLI
 
@@ -24,7 +24,7 @@ class SimpleNodeRanking:
     Of nodes that cost as little the first one is the best.
     """
 
-    def __init__(self, ask: SimpleAsk, may: Mask) -> None:
+    def __init__(self, ask: SimplePodAsk, may: Mask) -> None:
         """Begin with nothing known.
 
         Args:
@@ -34,7 +34,7 @@ class SimpleNodeRanking:
         """
         self._ask, self._may = ask, may
         self._milli = MILLI_PER_PERCENT * ask.gpu_percent
-        self._asked = PodAsk(ask.cpu_milli, ask.memory_bytes, ask.gpus, self._milli)
+        self._asked = ScorerPodAsk(ask.cpu_milli, ask.memory_bytes, ask.gpus, self._milli)
         self._everywhere: Indices = np.arange(len(may))
         self._keys: Numbers = np.full(len(may), _NO_PLACE, dtype=np.int64)
         self._gpus: Numbers = np.zeros(len(may), dtype=np.int64)
@@ -91,7 +91,7 @@ class SimpleNodeRanking:
 
     def _scores(self, nodes: Indices, columns: SimpleNodeColumns, scorer: NodeScorer) -> NodeScores:
         """Return the scores of places on nodes."""
-        if len(nodes) < MANY or not isinstance(scorer, AlikeNodeScorer):
+        if len(nodes) < MANY or not isinstance(scorer, NodeScorerWithKinds):
             return scorer.score(self._asked, columns.free, nodes)
         kinds = scorer.kinds
         codes = columns.alike[nodes] * (int(kinds.max()) + 1) + kinds[nodes]

@@ -17,12 +17,12 @@ from placer.counting.account import Account
 from placer.greedy.columns import Indices, Mask
 from placer.greedy.expected.scorer import ExpectedScorer
 from placer.search.by_columns.ask_ranking import SimpleNodeRanking
-from placer.search.by_columns.simple_asks import SimpleAsk, simple_ask
+from placer.search.by_columns.simple_asks import SimplePodAsk, simple_ask
 from placer.search.by_columns.simple_columns import SimpleNodeColumns
 from placer.state.fits import best_pair_minimum_of, fit_of
 from placer.state.problem_cache import ProblemCache
 from placer.state.requirements import PodRequirements, relevant_facts_of
-from placer_models.cluster import Node, Nodes
+from placer_models.cluster import Node, NodesWithCachedFacts
 from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare
 from placer_models.environment import Env
@@ -41,7 +41,7 @@ MOST_CHANGES = 8
 """How many changes of each node are noted before all that is kept begins anew."""
 
 
-class FoundByColumns(NamedTuple):
+class SimplePodPlaceResult(NamedTuple):
     """What was found for a pod; None if no node has a place for it."""
 
     place: PodPlacement | None
@@ -55,13 +55,15 @@ class SimplePodPlacer:
 
     def __init__(self) -> None:
         """Begin with no nodes."""
-        self._nodes: tuple[Node, ...] = Nodes()
-        self._columns = SimpleNodeColumns(Nodes(), PersistentTuple(()))
+        self._nodes: tuple[Node, ...] = NodesWithCachedFacts()
+        self._columns = SimpleNodeColumns(NodesWithCachedFacts(), PersistentTuple(()))
         self._words = SimplePlaceBuilder(())
         self._scorer: ExpectedScorer | None = None
         self._rankings = RecentlyUsedCache[PodSpec, SimpleNodeRanking | None](1)
 
-    def columns_of(self, nodes: Nodes, accounts: PersistentTuple[Account]) -> SimpleNodeColumns:
+    def columns_of(
+        self, nodes: NodesWithCachedFacts, accounts: PersistentTuple[Account]
+    ) -> SimpleNodeColumns:
         """Return the columns of the nodes as they are now."""
         most = MOST_CHANGES * (len(nodes) + 1_000)
         if self._nodes is not nodes or len(self._columns.changed) > most:
@@ -76,7 +78,7 @@ class SimplePodPlacer:
 
     def find(
         self, gang: Gang, scorer: ExpectedScorer, cache: ProblemCache
-    ) -> FoundByColumns | None:
+    ) -> SimplePodPlaceResult | None:
         """Return what a call of its own would find for a lone pod, and take its place.
 
         The answer is None if numbers alone do not tell.
@@ -100,16 +102,16 @@ class SimplePodPlacer:
             return None
         at = ranking.best(columns, scorer)
         if at is None:
-            return FoundByColumns(None)
+            return SimplePodPlaceResult(None)
         if not columns.is_simple(at):
             return None  # If there is a place on it, that is the best.
         gpus = ranking.gpus_on(at, columns)
         place = self._words.place(gang, ask, at, columns.account(at), gpus)
         columns.take(at, ask, gpus)
-        return FoundByColumns(place)
+        return SimplePodPlaceResult(place)
 
     def _ranked(
-        self, spec: PodSpec, ask: SimpleAsk, cache: ProblemCache
+        self, spec: PodSpec, ask: SimplePodAsk, cache: ProblemCache
     ) -> SimpleNodeRanking | None:
         """Return a ranking for pods of a spec; None if more than numbers decides."""
         may = self._may_come(spec, cache)
@@ -157,7 +159,7 @@ class SimplePlaceBuilder:
         self._grants: dict[tuple[str, int, DeviceShare | None], DeviceGrant] = {}
 
     def place(
-        self, gang: Gang, ask: SimpleAsk, at: int, account: Account, gpus: Sequence[int]
+        self, gang: Gang, ask: SimplePodAsk, at: int, account: Account, gpus: Sequence[int]
     ) -> PodPlacement:
         """Return the place of a pod.
 

@@ -15,7 +15,7 @@ MOST_ASKS = 4_096
 """How many specs are remembered."""
 
 
-class SimpleAsk(NamedTuple):
+class SimplePodAsk(NamedTuple):
     """What a simple pod asks for.
 
     Attributes:
@@ -36,7 +36,7 @@ class SimpleAsk(NamedTuple):
 
 
 @lru_cache(maxsize=MOST_ASKS)
-def simple_ask(spec: PodSpec) -> SimpleAsk | None:
+def simple_ask(spec: PodSpec) -> SimplePodAsk | None:
     """Return what the pod asks for, or None if it is not simple.
 
     It is an LS pod with one container, which asks for CPU, memory, and whole GPUs or a part of
@@ -68,4 +68,4 @@ def simple_ask(spec: PodSpec) -> SimpleAsk | None:
                 return None
         if device != DeviceRequest(GPU, gpus, share):
             return None
-    return SimpleAsk(container.name, asked.cpu_milli, asked.memory_bytes, gpus, percent, share)
+    return SimplePodAsk(container.name, asked.cpu_milli, asked.memory_bytes, gpus, percent, share)

@@ -7,17 +7,17 @@ import numpy as np
 from placer.counting.account import Account
 from placer.counting.left import node_left
 from placer.greedy.columns import Indices, Mask, Numbers
-from placer.greedy.expected.arrays import shape_prices_on
+from placer.greedy.expected.arrays import expected_shape_prices_given_left
 from placer.greedy.free_nodes import MILLI_PER_PERCENT
-from placer.greedy.scorer import ScorerColumns
-from placer.search.by_columns.simple_asks import SimpleAsk
+from placer.greedy.scorer import ScorerNodeColumnsLeft
+from placer.search.by_columns.simple_asks import SimplePodAsk
 from placer.search.by_columns.simple_nodes import (
-    SimpleRow,
+    SimpleNodeRow,
     runs_only_simple_pods,
     simple_node_flags,
     simple_row_of_account,
 )
-from placer_models.cluster import Nodes
+from placer_models.cluster import NodesWithCachedFacts
 from placer_models.demand import ExpectedDemand
 from placer_models.incremental import PersistentTuple, changed_indices
 
@@ -26,7 +26,7 @@ class SimpleNodeColumns:
     """The columns of the nodes of a cluster.
 
     Attributes:
-        free: What scorers see of them; its columns of GPUs are those of ``SimpleRow``.
+        free: What scorers see of them; its columns of GPUs are those of ``SimpleNodeRow``.
         pods: How many pods more each node takes.
         rows: What is left on each node, as far as numbers tell it.
         alike: A number for each node; nodes with one number have the same row.
@@ -38,7 +38,7 @@ class SimpleNodeColumns:
 
     """
 
-    def __init__(self, nodes: Nodes, accounts: PersistentTuple[Account]) -> None:
+    def __init__(self, nodes: NodesWithCachedFacts, accounts: PersistentTuple[Account]) -> None:
         """Write down what the nodes have left."""
         self._nodes, self._accounts = nodes, accounts
         simple = simple_node_flags(nodes)
@@ -49,7 +49,7 @@ class SimpleNodeColumns:
         self._odd: set[int] = set()
         self._asking: set[int] = set()
         self._idle: list[int] = []
-        self.rows: list[SimpleRow] = []
+        self.rows: list[SimpleNodeRow] = []
         self.idle_milli = 0
         if not self.are_numbered:
             return
@@ -67,10 +67,10 @@ class SimpleNodeColumns:
         gpus: Numbers = np.zeros((len(nodes), most), dtype=np.int64)
         for into, row in zip(gpus, self.rows, strict=True):
             into[: len(row.gpu_milli)] = row.gpu_milli
-        self._number_of: dict[SimpleRow, int] = {}
+        self._number_of: dict[SimpleNodeRow, int] = {}
         self.alike: Indices = np.array([self._number(row) for row in self.rows], dtype=np.intp)
         self.pods: Numbers = np.array([row.pods for row in self.rows], dtype=np.int64)
-        self.free = ScorerColumns(
+        self.free = ScorerNodeColumnsLeft(
             np.array([row.cpu_milli for row in self.rows], dtype=np.int64),
             np.array([row.memory_bytes for row in self.rows], dtype=np.int64),
             gpus,
@@ -120,7 +120,7 @@ class SimpleNodeColumns:
             return sum(node_left(self._accounts[at]).gpu_milli)
         return sum(self.rows[at].gpu_milli)
 
-    def take(self, at: int, ask: SimpleAsk, gpus: Collection[int]) -> None:
+    def take(self, at: int, ask: SimplePodAsk, gpus: Collection[int]) -> None:
         """Give what a pod asks for away.
 
         Args:
@@ -136,7 +136,7 @@ class SimpleNodeColumns:
         self._ahead.add(at)
         self._write(
             at,
-            SimpleRow(
+            SimpleNodeRow(
                 row.cpu_milli - ask.cpu_milli,
                 row.memory_bytes - ask.memory_bytes,
                 row.pods - 1,
@@ -151,9 +151,9 @@ class SimpleNodeColumns:
         lefts = [of_row[row] for row in self.rows]
         for at in self._odd:
             lefts[at] = node_left(self._accounts[at], with_memory=with_memory)
-        return shape_prices_on(demand, self._nodes, lefts)
+        return expected_shape_prices_given_left(demand, self._nodes, lefts)
 
-    def _write(self, at: int, row: SimpleRow) -> None:
+    def _write(self, at: int, row: SimpleNodeRow) -> None:
         self.rows[at] = row
         self.alike[at] = self._number(row)
         self.pods[at] = row.pods
@@ -166,5 +166,5 @@ class SimpleNodeColumns:
         self._idle[at] = idle
         self.changed.append(at)
 
-    def _number(self, row: SimpleRow) -> int:
+    def _number(self, row: SimpleNodeRow) -> int:
         return self._number_of.setdefault(row, len(self._number_of))

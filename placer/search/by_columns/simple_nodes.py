@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 from placer.counting.account import Account
 from placer.counting.boards import linked_classes_of_node
-from placer.counting.node_resources import amount_of
+from placer.counting.node_resources import resource_amount_on_node
 from placer.greedy.free_nodes import MILLI_PER_PERCENT
 from placer_models.cluster import Machine, Node
 from placer_models.demand import WHOLE_MILLI
 from placer_models.device import GPU
-from placer_models.expected import NodeLeft
+from placer_models.expected import ResourcesLeftForExpectedPods
 from placer_models.topology import NumaNode, Topology
 
 _PODS = ("max-pods", "pod")
@@ -45,7 +45,7 @@ _words_of_no_numbers = attrgetter(*(f.name for f in fields(Node) if f.name not i
 _SAYS_NOTHING_ELSE, _SAYS_NO_NUMBERS = _other_words(_NOTHING), _words_of_no_numbers(_NOTHING)
 
 
-class SimpleRow(NamedTuple):
+class SimpleNodeRow(NamedTuple):
     """What is left on a node, in numbers.
 
     Attributes:
@@ -60,10 +60,12 @@ class SimpleRow(NamedTuple):
     pods: int
     gpu_milli: tuple[int, ...]
 
-    def left(self, *, with_memory: bool) -> NodeLeft:
+    def left(self, *, with_memory: bool) -> ResourcesLeftForExpectedPods:
         """Return the same as far as strategy ``expected`` looks at it, as `node_left` does."""
         gpus = tuple(sorted(filter(None, self.gpu_milli)))
-        return NodeLeft(max(0, self.cpu_milli), gpus, self.memory_bytes if with_memory else 0)
+        return ResourcesLeftForExpectedPods(
+            max(0, self.cpu_milli), gpus, self.memory_bytes if with_memory else 0
+        )
 
 
 def simple_node_flags(nodes: Iterable[Node]) -> list[bool] | None:
@@ -110,7 +112,7 @@ def runs_only_simple_pods(account: Account) -> bool:
     )
 
 
-def simple_row_of_account(account: Account) -> SimpleRow:
+def simple_row_of_account(account: Account) -> SimpleNodeRow:
     """Return what is left on a node, as far as numbers tell it: all of it on a simple node."""
     devices, milli = account.devices, []
     for device in devices.healthy:
@@ -122,9 +124,9 @@ def simple_row_of_account(account: Account) -> SimpleRow:
             else:
                 milli.append(WHOLE_MILLI if key in devices.free else 0)
     pool = account.pools.shared
-    return SimpleRow(
+    return SimpleNodeRow(
         max(0, pool.left_milli) if pool.cpus else -1,
         sum(max(0, memory_bytes) for memory_bytes in account.memory.bytes_in.values()),
-        max(0, amount_of(_PODS, account.resources)),
+        max(0, resource_amount_on_node(_PODS, account.resources)),
         tuple(milli),
     )

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from placer.compiled import remove_code_of_other_sources
 from placer.search.exchanges.draws import GUMBEL, GUMBEL_BITS
-from placer.search.exchanges.move_rules import NO_RULE, NOWHERE, DomainCountRule
-from placer.search.exchanges.sweeps import EXCHANGES, PAIRS, THEIRS, BinArrays
+from placer.search.exchanges.move_rules import NO_RULE, NOWHERE, ExchangeDomainCountRuleKind
+from placer.search.exchanges.sweeps import EXCHANGES, PAIRS, THEIRS, ExchangeSweepArrays
 from placer_models.splitmix import FIRST_FACTOR, GOLDEN, SECOND_FACTOR
 
 _GOLDEN = np.uint64(GOLDEN)
@@ -19,16 +19,21 @@ _SECOND = np.uint64(SECOND_FACTOR)
 _ONE, _27, _30, _31 = np.uint64(1), np.uint64(27), np.uint64(30), np.uint64(31)
 _TO_GUMBEL = np.uint64(64 - GUMBEL_BITS)
 _STAY, _APART, _AT_MOST, _EVEN = (
-    int(DomainCountRule.STAY),
-    int(DomainCountRule.APART),
-    int(DomainCountRule.AT_MOST),
-    int(DomainCountRule.EVEN),
+    int(ExchangeDomainCountRuleKind.STAY),
+    int(ExchangeDomainCountRuleKind.APART),
+    int(ExchangeDomainCountRuleKind.AT_MOST),
+    int(ExchangeDomainCountRuleKind.EVEN),
 )
 _THEIRS, _EXCHANGES, _PAIRS = np.uint64(THEIRS), np.uint64(EXCHANGES), np.uint64(PAIRS)
 
 
 def run_annealing_sweeps_with_numba(
-    bins: BinArrays, stream: int, first: int, heats: NDArray[np.float64], pairs: int, taken: int
+    bins: ExchangeSweepArrays,
+    stream: int,
+    first: int,
+    heats: NDArray[np.float64],
+    pairs: int,
+    taken: int,
 ) -> None:
     """Run some sweeps, as `run_annealing_sweeps_with_numpy` does; other threads go on meanwhile."""
     _sweeps(bins, np.uint64(stream), first, heats, pairs, taken, GUMBEL)

@@ -33,7 +33,7 @@ QUANTITIES = 2
 the laying of pods."""
 
 
-class DeviceSumColumn(NamedTuple):
+class ExchangeDeviceCapacityConstraint(NamedTuple):
     """One sum that pods on a node must keep.
 
     Attributes:
@@ -48,9 +48,9 @@ class DeviceSumColumn(NamedTuple):
     sizes: dict[int, int]
 
 
-def device_sum_columns(
+def device_capacity_constraints(
     problem: Problem, nodes: Sequence[NodeState], asked: Collection[int]
-) -> Iterator[DeviceSumColumn]:
+) -> Iterator[ExchangeDeviceCapacityConstraint]:
     """Yield the columns of all types of devices that the shapes ask for.
 
     Args:
@@ -65,7 +65,7 @@ def device_sum_columns(
     for kind in sorted(whole | shared):
         banks = [node.bank(kind) for node in nodes]
         if kind not in shared:
-            yield DeviceSumColumn(
+            yield ExchangeDeviceCapacityConstraint(
                 kind,
                 [sum(bank.free) if bank else 0 for bank in banks],
                 {shape_index: shape.whole_of(kind) for shape_index, shape in shapes.items()},
@@ -80,7 +80,7 @@ def device_sum_columns(
         )
         for quantity in range(QUANTITIES):
             for at in (0, *ROUNDED_AT):
-                yield DeviceSumColumn(
+                yield ExchangeDeviceCapacityConstraint(
                     kind,
                     [_room(bank, quantity, at) if bank else 0 for bank in banks],
                     {
@@ -97,7 +97,7 @@ def _by_weights(
     totals: DeviceCapacity,
     banks: Sequence[DeviceBank | None],
     shapes: Mapping[int, Shape],
-) -> Iterator[DeviceSumColumn]:
+) -> Iterator[ExchangeDeviceCapacityConstraint]:
     """Yield columns in which what is on a device counts as its best fillings say."""
     sizes: dict[int, list[tuple[int, ShareAmounts | None]]] = {}
     for shape_index, shape in shapes.items():
@@ -118,7 +118,7 @@ def _by_weights(
                         most[device.left] = weights.most(device.left)
                     left += most[device.left]
             has.append(left)
-        yield DeviceSumColumn(
+        yield ExchangeDeviceCapacityConstraint(
             kind,
             has,
             {

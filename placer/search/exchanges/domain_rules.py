@@ -11,7 +11,12 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 import numpy as np
 
 from placer.greedy.columns import Numbers
-from placer.search.exchanges.move_rules import NO_RULE, NOWHERE, DomainCountRule, DomainCountRules
+from placer.search.exchanges.move_rules import (
+    NO_RULE,
+    NOWHERE,
+    ExchangeDomainCountRuleKind,
+    ExchangeDomainRuleArrays,
+)
 from placer_models.domains import DomainByNode
 from placer_models.problem.problem import Choices, Problem
 from placer_models.problem.tasks import ProblemAffinityTerm, ProblemDomainLimit
@@ -36,14 +41,14 @@ class _DomainRule:
 
     Attributes:
         kind: What it says.
-        base, most: As in `DomainCountRules`.
+        base, most: As in `ExchangeDomainRuleArrays`.
         weights: Shape -> what its pods weigh.
         domains: The domain of each node; empty: each is its own.
         here: What counts in each domain beside the pods of the batch.
 
     """
 
-    kind: DomainCountRule
+    kind: ExchangeDomainCountRuleKind
     base: int
     most: int
     weights: Mapping[int, int]
@@ -51,7 +56,7 @@ class _DomainRule:
     here: Sequence[int]
 
 
-class DomainRules:
+class ExchangeDomainRules:
     """The rules of a batch, and what pods count in them that are never exchanged.
 
     Attributes:
@@ -88,21 +93,25 @@ class DomainRules:
         starts, kinds = [0], []
         for rule in rules:
             size = self._nodes if not rule.domains else rule.domains.number
-            kept = rule.kind if starts[-1] + size <= MOST_COUNTS else DomainCountRule.STAY
+            kept = (
+                rule.kind if starts[-1] + size <= MOST_COUNTS else ExchangeDomainCountRuleKind.STAY
+            )
             kinds.append(kept)
-            starts.append(starts[-1] + (size if kept is not DomainCountRule.STAY else 0))
+            starts.append(
+                starts[-1] + (size if kept is not ExchangeDomainCountRuleKind.STAY else 0)
+            )
         self._starts, self._kinds = np.array(starts), np.array(kinds, dtype=np.int64)
         self._bases = np.array([rule.base for rule in rules], dtype=np.int64)
         self._most = np.array([rule.most for rule in rules], dtype=np.int64)
         self._beside: Numbers = np.zeros(starts[-1], dtype=np.int64)
         for number, rule in enumerate(rules):
-            if kinds[number] is not DomainCountRule.STAY:
+            if kinds[number] is not ExchangeDomainCountRuleKind.STAY:
                 first = starts[number]
                 self._beside[first : first + len(rule.here)] = rule.here
         for pod, choice in others.items():
             for number, weight in self._of[problem.pods[pod]]:
                 domain = int(self._domains[self._rows[number], choice.node])
-                if domain != NOWHERE and kinds[number] is not DomainCountRule.STAY:
+                if domain != NOWHERE and kinds[number] is not ExchangeDomainCountRuleKind.STAY:
                     self._beside[starts[number] + domain] += weight
         self._width = max(map(len, self._of), default=0)
         asking = sum(shape in self.related for shape in problem.pods)
@@ -118,7 +127,7 @@ class DomainRules:
             dtype=np.int64,
         )
 
-    def of_items(self, shapes: Sequence[int], bins: int) -> DomainCountRules:
+    def of_items(self, shapes: Sequence[int], bins: int) -> ExchangeDomainRuleArrays:
         """Return the rules for items of these shapes, and a gap after them; nothing is counted.
 
         Args:
@@ -133,7 +142,7 @@ class DomainRules:
                 of[item, position], weights[item, position] = number, weight
         spare = ((0, 0), (0, bins - self._nodes))
         none = np.zeros(len(self._kinds), dtype=np.int64)
-        return DomainCountRules(
+        return ExchangeDomainRuleArrays(
             of=of,
             weights=weights,
             kinds=self._kinds,
@@ -177,7 +186,9 @@ def _of_terms(alike: Sequence[ProblemAffinityTerm], most: int, problem: Problem)
         weights = {**dict.fromkeys(first.matches, 1), **dict.fromkeys(asking, most)}
         # Running pods that are meant bar their domain to who asks, and do not count.
         limit = most if means_itself else most * most
-        return _DomainRule(DomainCountRule.APART, most, limit, weights, first.domains, ())
+        return _DomainRule(
+            ExchangeDomainCountRuleKind.APART, most, limit, weights, first.domains, ()
+        )
     if means_itself:
         return _staying(asking, first.matches, first.domains)
     weights = {**dict.fromkeys(first.matches, most), **dict.fromkeys(asking, 1)}
@@ -185,14 +196,18 @@ def _of_terms(alike: Sequence[ProblemAffinityTerm], most: int, problem: Problem)
     for node, count in first.here.items():
         if count and (domain := first.domain(node)) != NOWHERE:
             here[domain] = most
-    return _DomainRule(DomainCountRule.BESIDE, most, 0, weights, first.domains, here)
+    return _DomainRule(ExchangeDomainCountRuleKind.BESIDE, most, 0, weights, first.domains, here)
 
 
 def _of_limit(task: ProblemDomainLimit) -> _DomainRule:
     """Return the rule of a limit that is required."""
     if task.asking != task.matches:
         return _staying(task.asking, task.matches, task.domains)
-    kind = DomainCountRule.EVEN if task.beyond_fewest else DomainCountRule.AT_MOST
+    kind = (
+        ExchangeDomainCountRuleKind.EVEN
+        if task.beyond_fewest
+        else ExchangeDomainCountRuleKind.AT_MOST
+    )
     return _DomainRule(kind, 1, task.most, dict.fromkeys(task.matches, 1), task.domains, task.here)
 
 
@@ -205,4 +220,4 @@ def _staying(
         weights[shape] += ASKS
     for shape in meant:
         weights[shape] += MEANT
-    return _DomainRule(DomainCountRule.STAY, 1, 0, weights, domains, ())
+    return _DomainRule(ExchangeDomainCountRuleKind.STAY, 1, 0, weights, domains, ())

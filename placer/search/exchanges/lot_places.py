@@ -5,12 +5,12 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from placer.search.budget import Budget
+from placer.search.budget import SolveBudget
 from placer.search.exchanges.lots import Lot, exchange_lots_of
-from placer.search.exchanges.mending import ExchangeRepair
+from placer.search.exchanges.mending import ExchangePlacementRepairer
 from placer.search.exchanges.node_sums import capacity_limits_as_arrays, node_set_capacity_limits
-from placer.search.exchanges.on_nodes import NodePlacer, OnNodes
-from placer.search.exchanges.room_columns import CapacityLeftColumns, capacity_left_columns
+from placer.search.exchanges.on_nodes import ExchangeGreedyPodPlacer, OnNodes
+from placer.search.exchanges.room_columns import ExchangeCapacityLeftColumns, capacity_left_columns
 from placer.search.exchanges.swaps import EXCHANGES_A_SECOND
 from placer.search.exchanges.sweeps import Loads
 from placer.search.plain_pods import plain_choice_on
@@ -27,7 +27,7 @@ PodNodes = dict[int, int]
 """Pod -> index of its node."""
 
 
-class LotPlacer:
+class ExchangeLotPlacer:
     """The lots of a batch, the nodes without their pods, and how pods are laid there.
 
     Attributes:
@@ -47,9 +47,9 @@ class LotPlacer:
         problem: Problem,
         start: Choices,
         lots: Sequence[Lot],
-        columns: CapacityLeftColumns,
-        layer: NodePlacer,
-        budget: Budget,
+        columns: ExchangeCapacityLeftColumns,
+        layer: ExchangeGreedyPodPlacer,
+        budget: SolveBudget,
         rng: np.random.Generator,
     ) -> None:
         self.problem = problem
@@ -75,7 +75,9 @@ class LotPlacer:
             node_set_capacity_limits(problem, columns, Counter(self.thing_of[pod] for pod in pods))
         )
         self._sum_sizes, self.room = capacity_limits_as_arrays(sums, len(problem.shapes))
-        self._mender = ExchangeRepair(columns, layer, self.thing_of.__getitem__, rng, self._stop)
+        self._mender = ExchangePlacementRepairer(
+            columns, layer, self.thing_of.__getitem__, rng, self._stop
+        )
 
     def able(self, level: int) -> list[int]:
         """Return the lots of a level whose pods, and the lots they need, find places alone."""
@@ -226,8 +228,8 @@ class LotPlacer:
 
 
 def lot_placer_of_batch(
-    problem: Problem, start: Choices, budget: Budget, rng: np.random.Generator
-) -> LotPlacer | None:
+    problem: Problem, start: Choices, budget: SolveBudget, rng: np.random.Generator
+) -> ExchangeLotPlacer | None:
     """Return the lots of a batch, or None if there are none, or nothing that could be short.
 
     Args:
@@ -242,11 +244,11 @@ def lot_placer_of_batch(
         return None
     pods = {pod for lot in lots for pod in lot.pods}
     others = {pod: choice for pod, choice in start.items() if pod not in pods}
-    layer = NodePlacer(problem, others, lambda: budget.over)
+    layer = ExchangeGreedyPodPlacer(problem, others, lambda: budget.over)
     columns = capacity_left_columns(problem, layer.nodes, pods)
     if columns is None or layer.rules.is_wide:
         return None
-    return LotPlacer(problem, start, lots, columns, layer, budget, rng)
+    return ExchangeLotPlacer(problem, start, lots, columns, layer, budget, rng)
 
 
 def _by_node(held: PodNodes) -> OnNodes:

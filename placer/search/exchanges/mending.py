@@ -10,8 +10,8 @@ from collections.abc import Callable, Set
 import numpy as np
 from numpy.typing import NDArray
 
-from placer.search.exchanges.on_nodes import NodePlacer, OnNodes
-from placer.search.exchanges.room_columns import CapacityLeftColumns
+from placer.search.exchanges.on_nodes import ExchangeGreedyPodPlacer, OnNodes
+from placer.search.exchanges.room_columns import ExchangeCapacityLeftColumns
 from placer.search.exchanges.sweeps import Loads
 
 MOST_TRIED = 300
@@ -27,13 +27,13 @@ NOBODY = -1
 """Stands for a gap: the other node gives nothing back."""
 
 
-class ExchangeRepair:
+class ExchangePlacementRepairer:
     """The pods on all nodes, while nodes are mended."""
 
     def __init__(
         self,
-        columns: CapacityLeftColumns,
-        layer: NodePlacer,
+        columns: ExchangeCapacityLeftColumns,
+        layer: ExchangeGreedyPodPlacer,
         thing_of: Callable[[int], int],
         rng: np.random.Generator,
         stop: Callable[[int], bool],

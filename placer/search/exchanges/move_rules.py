@@ -19,7 +19,7 @@ NOWHERE = -1
 """Stands for the domain of a bin that is spare, or that a rule does not look at."""
 
 
-class DomainCountRule(IntEnum):
+class ExchangeDomainCountRuleKind(IntEnum):
     """What a rule says of the counts of domains."""
 
     STAY = 0
@@ -39,13 +39,13 @@ class DomainCountRule(IntEnum):
     """The most more at most than in the domain with the least."""
 
 
-class DomainCountRules(NamedTuple):
+class ExchangeDomainRuleArrays(NamedTuple):
     """Rules, the items that they are about, and what is counted.
 
     Attributes:
         of: (item, position) -> a rule, or NO_RULE behind the last one; the last row is a gap's.
         weights: What the item weighs there.
-        kinds: Rule -> what it says, a `DomainCountRule`.
+        kinds: Rule -> what it says, a `ExchangeDomainCountRuleKind`.
         bases: Rule -> its base.
         most: Rule -> its most.
         rows: Rule -> the row of its domains.
@@ -70,7 +70,7 @@ class DomainCountRules(NamedTuple):
     least: Numbers
     largest: Numbers
 
-    def counted(self, slots: NDArray[np.intp]) -> "DomainCountRules":
+    def counted(self, slots: NDArray[np.intp]) -> "ExchangeDomainRuleArrays":
         """Return the rules with all counted that is in the bins, and what is beside it.
 
         Args:
@@ -85,7 +85,7 @@ class DomainCountRules(NamedTuple):
             bins, columns = np.nonzero(rules != NO_RULE)
             rules = rules[bins, columns]
             domains = self.domains[self.rows[rules], bins]
-            counts = (domains != NOWHERE) & (self.kinds[rules] != DomainCountRule.STAY)
+            counts = (domains != NOWHERE) & (self.kinds[rules] != ExchangeDomainCountRuleKind.STAY)
             at = self.starts[rules[counts]] + domains[counts]
             np.add.at(new.counts, at, self.weights[slots[bins, columns], position][counts])
         for rule in range(len(self.kinds)):
@@ -198,19 +198,19 @@ class DomainCountRules(NamedTuple):
             apart = apart & ((count < base) | ((count % base == 0) & (count <= most)))
             beside = beside & ((count == 0) | (count >= base))
         kept: Mask = still | np.select(
-            [kinds == kind for kind in DomainCountRule],
+            [kinds == kind for kind in ExchangeDomainCountRuleKind],
             [np.zeros_like(even), apart, beside, (b == NOWHERE) | (more <= most), even],
             default=False,
         )
         return kept
 
 
-def empty_domain_count_rules(items: int) -> DomainCountRules:
+def empty_domain_count_rule_arrays(items: int) -> ExchangeDomainRuleArrays:
     """Return no rules, for so many items, the gap among them."""
     none = np.zeros(0, dtype=np.int64)
     nothing = np.zeros((items, 0), dtype=np.int64)
     row = np.zeros((0, 0), dtype=np.int64)
     start = np.zeros(1, dtype=np.int64)
-    return DomainCountRules(
+    return ExchangeDomainRuleArrays(
         nothing, nothing, none, none, none, none, row, start, none, none, none, none
     )

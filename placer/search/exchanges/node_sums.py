@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from placer.search.exchanges.room_columns import CapacityLeftColumns
+from placer.search.exchanges.room_columns import ExchangeCapacityLeftColumns
 from placer.search.exchanges.sweeps import Loads
 from placer_models.placement import TierBottleneck
 from placer_models.problem.problem import Problem
@@ -20,7 +20,7 @@ MOST_CONFINES = 20
 """The most sets of nodes beside all that are summed over: those that most pods are confined to."""
 
 
-class NodeSetCapacityLimit(NamedTuple):
+class ExchangeNodeSetCapacityLimit(NamedTuple):
     """A sum that all placements keep.
 
     Attributes:
@@ -36,8 +36,8 @@ class NodeSetCapacityLimit(NamedTuple):
 
 
 def node_set_capacity_limits(
-    problem: Problem, columns: CapacityLeftColumns, shapes: Mapping[int, int]
-) -> Iterator[NodeSetCapacityLimit]:
+    problem: Problem, columns: ExchangeCapacityLeftColumns, shapes: Mapping[int, int]
+) -> Iterator[ExchangeNodeSetCapacityLimit]:
     """Yield a sum for each column over all nodes, and over nodes that pods are confined to.
 
     Args:
@@ -61,10 +61,10 @@ def node_set_capacity_limits(
 
 def _sums_over(
     problem: Problem,
-    columns: CapacityLeftColumns,
+    columns: ExchangeCapacityLeftColumns,
     nodes: NDArray[np.bool_],
     shapes: Collection[int],
-) -> Iterator[NodeSetCapacityLimit]:
+) -> Iterator[ExchangeNodeSetCapacityLimit]:
     """Yield a sum over some nodes for each column that pods of the shapes take of."""
     for d, resource in enumerate(columns.resources):
         sizes = columns.sizes[:, d]
@@ -75,11 +75,11 @@ def _sums_over(
             having = having if having.any() else nodes
             names = tuple(problem.nodes[i].name for i in np.flatnonzero(having).tolist())
             what = TierBottleneck(resource, None if len(names) == len(problem.nodes) else names)
-            yield NodeSetCapacityLimit(what, taken, int(room[nodes].sum()))
+            yield ExchangeNodeSetCapacityLimit(what, taken, int(room[nodes].sum()))
 
 
 def capacity_limits_as_arrays(
-    sums: Sequence[NodeSetCapacityLimit], shapes: int
+    sums: Sequence[ExchangeNodeSetCapacityLimit], shapes: int
 ) -> tuple[Loads, Loads]:
     """Return (shape, sum) -> what a pod takes of it, and what each sum has.
 

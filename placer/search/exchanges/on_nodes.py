@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 
-from placer.greedy.affinity import AffinityCounts
-from placer.greedy.gang_order import hardest_first
+from placer.greedy.affinity import GreedyShapeCountsByNode
+from placer.greedy.gang_order import gang_pods_most_demanding_first
 from placer.greedy.node_table import GreedyNodeTable
-from placer.search.exchanges.domain_rules import DomainRules
+from placer.search.exchanges.domain_rules import ExchangeDomainRules
 from placer.state.out_of_time import Stop
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choices, Problem
@@ -17,7 +17,7 @@ OnNodes = dict[int, list[int]]
 """Node -> pods, in the order in which they are laid there."""
 
 
-class NodePlacer:
+class ExchangeGreedyPodPlacer:
     """The nodes as all other pods leave them, on which pods are laid by the greedy path's rules.
 
     Attributes:
@@ -34,7 +34,7 @@ class NodePlacer:
         for pod, choice in others.items():
             table.take(pod, choice)
         self._mark = table.mark()
-        self.rules = DomainRules(problem, others)
+        self.rules = ExchangeDomainRules(problem, others)
         self._bare = [table.state(node) for node in range(len(problem.nodes))]
         self.nodes: list[NodeState] = [table.left(state) for state in self._bare]
 
@@ -51,7 +51,7 @@ class NodePlacer:
 
         A few orders are tried; nothing is laid.
         """
-        order = hardest_first(self._problem, pods)
+        order = gang_pods_most_demanding_first(self._problem, pods)
         best: tuple[list[int], list[int]] = [], order
         for _ in range(ORDERS):
             laid, failed, state = [], [], self._bare[node]
@@ -127,7 +127,7 @@ class NodePlacer:
         """Return pod -> node of all that is laid, in the order in which it was."""
         return {pod: choice.node for pod, choice in self._table.since(self._mark)}
 
-    def bare_counts(self) -> AffinityCounts | None:
+    def bare_counts(self) -> GreedyShapeCountsByNode | None:
         """Take back all that is laid; return what rules between pods count then, if there are any.
 
         Whoever counts pods there takes them back.

@@ -16,16 +16,16 @@ from typing import NamedTuple
 import numpy as np
 
 from placer.greedy.columns import Mask
-from placer.search.budget import Budget
-from placer.search.exchanges.lot_places import LotPlacer, PodNodes, lot_placer_of_batch
-from placer.search.exchanges.roomiest import RoomiestLotsModel
+from placer.search.budget import SolveBudget
+from placer.search.exchanges.lot_places import ExchangeLotPlacer, PodNodes, lot_placer_of_batch
+from placer.search.exchanges.roomiest import LotExclusionModel
 from placer.search.exchanges.swaps import (
-    BinsWithItems,
-    compiled_or_plain_sweeps,
+    ExchangeBinsWithItems,
     exchange_until_all_fit_in_threads,
+    pick_annealing_sweep_function,
 )
 from placer.search.exchanges.sweeps import run_annealing_sweeps_with_numpy
-from placer.search.exchanges.wanted import LotExclusionOption, lot_exclusion_options
+from placer.search.exchanges.wanted import LotExclusionOption, options_of_lots_to_leave_out
 from placer_models.problem.problem import Choices, Problem
 
 SWEEPS_A_POD = 16
@@ -66,7 +66,7 @@ def place_by_exchanges(
     start: Choices,
     values: Sequence[int],
     bounds: Sequence[int | None],
-    budget: Budget,
+    budget: SolveBudget,
     seed: int,
 ) -> Choices | None:
     """Return places for more pods, by the levels of tier 1, or None if none were found.
@@ -110,11 +110,11 @@ def place_by_exchanges(
 class _Search:
     """A search that fills level after level."""
 
-    def __init__(self, places: LotPlacer, rng: np.random.Generator) -> None:
+    def __init__(self, places: ExchangeLotPlacer, rng: np.random.Generator) -> None:
         self.places = places
         self.rng = rng
         budget = places.budget
-        self.run = compiled_or_plain_sweeps(budget.left if budget.timed else math.inf)
+        self.run = pick_annealing_sweep_function(budget.left if budget.timed else math.inf)
         # Threads of NumPy wait for each other: they would only cost time.
         alone = budget.timed and self.run is run_annealing_sweeps_with_numpy
         self.threads = 1 if alone else min(MOST_THREADS, budget.options.workers)
@@ -156,13 +156,13 @@ class _Search:
             """Return which lots to leave out so that more points are reached."""
             return [
                 offer
-                for offer in lot_exclusion_options(lots, able, sizes, room, self.rng)
+                for offer in options_of_lots_to_leave_out(lots, able, sizes, room, self.rng)
                 if offer.slack >= -NEARLY
                 and offer.points > least
                 and (most is None or offer.points <= most)
             ]
 
-        roomiest = RoomiestLotsModel(lots, able, sizes, room)
+        roomiest = LotExclusionModel(lots, able, sizes, room)
         near, sweeps, unlaid, tries = best or held, self.first_sweeps, 0, 0
         offers = useful()
         at = next((i for i, o in enumerate(offers) if o.slack >= LOOSE), len(offers) - 1)
@@ -266,7 +266,7 @@ class _Search:
         shapes = [places.thing_of[pod] for pod in every]
         extra = len(bins) - len(columns.room)
         resources = columns.room.shape[1]
-        crowd = BinsWithItems(
+        crowd = ExchangeBinsWithItems(
             sizes=np.vstack([columns.sizes[shapes], np.zeros((1, resources))]),
             room=np.vstack([columns.room, np.full((extra, resources), np.inf)]),
             likes=np.array([*(numbers.setdefault(like, len(numbers)) for like in likes), -1]),

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from placer.search.exchanges.device_columns import device_sum_columns
+from placer.search.exchanges.device_columns import device_capacity_constraints
 from placer.search.exchanges.sweeps import Loads
-from placer.search.plain_pods import may_never_come_to
+from placer.search.plain_pods import is_shape_barred_from_node
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Problem
 
@@ -21,7 +21,7 @@ EXACT = 2**53
 
 
 @dataclass(frozen=True, slots=True)
-class CapacityLeftColumns:
+class ExchangeCapacityLeftColumns:
     """The room on nodes that other pods leave to some pods.
 
     Attributes:
@@ -48,7 +48,7 @@ class CapacityLeftColumns:
 
 def capacity_left_columns(
     problem: Problem, nodes: Sequence[NodeState], pods: Collection[int]
-) -> CapacityLeftColumns | None:
+) -> ExchangeCapacityLeftColumns | None:
     """Return the room that the nodes have for the pods.
 
     Return None if the numbers are too large, or the pods ask for nothing that could be short.
@@ -71,7 +71,7 @@ def capacity_left_columns(
         )
         for d, dimension in enumerate(problem.dimensions)
     ]
-    for column in device_sum_columns(problem, nodes, asked):
+    for column in device_capacity_constraints(problem, nodes, asked):
         columns.append(
             (column.type, column.room, [column.sizes[shape_index] for shape_index in asked])
         )
@@ -91,14 +91,16 @@ def capacity_left_columns(
         off = tuple(shape for shape in kept_off if problem.affinity.bars(shape, at))
         key = (node.kind, node.pool_cpus > 0, node.best_effort_cpus > 0, off)
         if key not in known:
-            row = tuple(may_never_come_to(problem, shape, node) or shape in off for shape in asked)
+            row = tuple(
+                is_shape_barred_from_node(problem, shape, node) or shape in off for shape in asked
+            )
             known[key] = rows.setdefault(row, len(rows))
         kinds.append(known[key])
     barred = np.zeros((len(problem.shapes), len(rows)), dtype=np.bool_)
     barred[asked] = np.array(list(rows), dtype=np.bool_).T
     sizes = np.zeros((len(problem.shapes), len(used)))
     sizes[asked] = np.array([wants for _, wants in used], dtype=np.float64).T
-    return CapacityLeftColumns(
+    return ExchangeCapacityLeftColumns(
         room=np.array([has for has, _ in used], dtype=np.float64).T.copy(),
         sizes=sizes,
         kinds=np.array(kinds, dtype=np.intp),

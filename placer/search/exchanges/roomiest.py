@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
-from placer.search.budget import Budget
+from placer.search.budget import SolveBudget
 from placer.search.cp import optimise_expression
 from placer.search.exchanges.lots import Lot
 from placer.search.exchanges.sweeps import Loads
@@ -26,7 +26,7 @@ MOST_SHARE = 0.1
 """The share of the time that is left for one choice."""
 
 
-class RoomiestLotsModel:
+class LotExclusionModel:
     """The model for some lots, and what it has found."""
 
     def __init__(self, lots: Sequence[Lot], mine: Sequence[int], sizes: Loads, room: Loads) -> None:
@@ -65,13 +65,13 @@ class RoomiestLotsModel:
             model.add(taken + self._slack <= int(room[d] * scale))
         self._is_short = bool((sizes.sum(axis=0) > room).any())
 
-    def choice(self, points: int, budget: Budget) -> LotExclusionOption | None:
+    def choice(self, points: int, budget: SolveBudget) -> LotExclusionOption | None:
         """Return which lots to leave out so that the others count exactly so much, or None."""
         if points not in self._found:
             self._found[points] = self._choice(points, budget)
         return self._found[points]
 
-    def _choice(self, points: int, budget: Budget) -> LotExclusionOption | None:
+    def _choice(self, points: int, budget: SolveBudget) -> LotExclusionOption | None:
         if not self._is_short or budget.over:
             return None
         model = self._model.clone()

@@ -36,7 +36,7 @@ DeviceFilling = tuple[int, ...]
 
 
 @record(frozen=True, slots=True)
-class ShareSizeWeights:
+class ExchangeDeviceShareWeights:
     """What shares count.
 
     Attributes:
@@ -85,7 +85,7 @@ def _fillings(sizes: Sequence[ShareAmounts], left: ShareAmounts) -> Iterator[Dev
 
 def share_capacity_cut_weights(
     sizes: Sequence[ShareAmounts], whole: ShareAmounts
-) -> list[ShareSizeWeights]:
+) -> list[ExchangeDeviceShareWeights]:
     """Return weights of shares on devices that are alike; none if there are too many fillings.
 
     Args:
@@ -127,9 +127,11 @@ def _holds(weights: Sequence[Fraction], found: Sequence[DeviceFilling]) -> bool:
     return all(sum(n * w for n, w in zip(f, weights, strict=True)) <= 1 for f in found)
 
 
-def _in_parts(sizes: Sequence[ShareAmounts], weights: Sequence[Fraction]) -> ShareSizeWeights:
+def _in_parts(
+    sizes: Sequence[ShareAmounts], weights: Sequence[Fraction]
+) -> ExchangeDeviceShareWeights:
     """Return the weights as whole numbers."""
     parts = lcm(*(weight.denominator for weight in weights))
-    return ShareSizeWeights(
+    return ExchangeDeviceShareWeights(
         {size: int(weight * parts) for size, weight in zip(sizes, weights, strict=True)}, parts
     )

@@ -15,9 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.compiled import compiled_or_plain
-from placer.search.budget import Budget
-from placer.search.exchanges.move_rules import DomainCountRules
-from placer.search.exchanges.sweeps import BinArrays, Loads, Slots, run_annealing_sweeps_with_numpy
+from placer.search.budget import SolveBudget
+from placer.search.exchanges.move_rules import ExchangeDomainRuleArrays
+from placer.search.exchanges.sweeps import (
+    ExchangeSweepArrays,
+    Loads,
+    Slots,
+    run_annealing_sweeps_with_numpy,
+)
 
 WARM, COLD = 0.02, 0.0001
 """How much too much, as a share of a node's room, hardly counts: in the first and last sweep."""
@@ -34,7 +39,7 @@ _LOOKS_EVERY = 8
 _SWEEP = 1_000
 """How many exchanges cost as much as a sweep without any."""
 
-Sweeps = Callable[[BinArrays, int, int, NDArray[np.float64], int, int], None]
+Sweeps = Callable[[ExchangeSweepArrays, int, int, NDArray[np.float64], int, int], None]
 """`run_annealing_sweeps_with_numpy`, or what does the same."""
 
 _COMPILED = "placer.search.exchanges.compiled_sweeps"
@@ -48,7 +53,7 @@ EXCHANGES_A_SECOND = 1e7
 """How many exchanges looked at count as a second of deterministic work."""
 
 
-def compiled_or_plain_sweeps(left_s: float) -> Sweeps:
+def pick_annealing_sweep_function(left_s: float) -> Sweeps:
     """Return the compiled sweeps if `placer[fast]` is there and so many seconds make it worth."""
     plain: Sweeps = run_annealing_sweeps_with_numpy
     return compiled_or_plain(
@@ -60,7 +65,7 @@ def compiled_or_plain_sweeps(left_s: float) -> Sweeps:
 
 
 @dataclass(slots=True)
-class BinsWithItems:
+class ExchangeBinsWithItems:
     """Things in bins.
 
     Attributes:
@@ -82,7 +87,7 @@ class BinsWithItems:
     kinds: NDArray[np.intp]
     barred: NDArray[np.bool_]
     slots: Slots
-    rules: DomainCountRules
+    rules: ExchangeDomainRuleArrays
 
     def loads(self) -> Loads:
         """Return what is in each bin."""
@@ -97,7 +102,7 @@ class BinsWithItems:
 
 
 def exchange_until_all_fit(
-    crowd: BinsWithItems,
+    crowd: ExchangeBinsWithItems,
     sweeps: int,
     stream: int,
     stop: Callable[[int], bool],
@@ -121,7 +126,7 @@ def exchange_until_all_fit(
     pairs = min(count // 2, MOST_PAIRS)
     taken = min(width, MOST_SLOTS)
     finite = np.where(np.isinf(crowd.room) | (crowd.room == 0), 1.0, crowd.room)
-    bins = BinArrays(
+    bins = ExchangeSweepArrays(
         sizes=crowd.sizes,
         room=crowd.room,
         weights=1.0 / finite,
@@ -144,7 +149,11 @@ def exchange_until_all_fit(
 
 
 def exchange_until_all_fit_in_threads(
-    crowd: BinsWithItems, sweeps: int, streams: Sequence[int], budget: Budget, run: Sweeps
+    crowd: ExchangeBinsWithItems,
+    sweeps: int,
+    streams: Sequence[int],
+    budget: SolveBudget,
+    run: Sweeps,
 ) -> bool:
     """Settle the items once for each stream, at the same time, and keep what settles.
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.search.exchanges.draws import gumbel_of, random_numbers_at
-from placer.search.exchanges.move_rules import DomainCountRules
+from placer.search.exchanges.move_rules import ExchangeDomainRuleArrays
 
 Loads = NDArray[np.float64]
 """Whole numbers up to 2**53: exact."""
@@ -26,14 +26,14 @@ PAIRS = 2**32
 the streams of pairs."""
 
 
-class BinArrays(NamedTuple):
+class ExchangeSweepArrays(NamedTuple):
     """Bins and the items in them, as arrays: a tuple, which compiled code takes as it is.
 
     Attributes:
         sizes: (item, resource) -> amount.
         room: (bin, resource) -> amount; infinite in spare bins.
         weights: (bin, resource) -> what one unit too much costs.
-        likes: A number per item, as in `BinsWithItems`.
+        likes: A number per item, as in `ExchangeBinsWithItems`.
         kinds: The kind of each bin.
         barred: (item, kind of bin) -> 1.0 where the item must not be there.
         endless: Whether each bin is a spare one.
@@ -52,11 +52,16 @@ class BinArrays(NamedTuple):
     endless: NDArray[np.bool_]
     slots: Slots
     loads: Loads
-    rules: DomainCountRules
+    rules: ExchangeDomainRuleArrays
 
 
 def run_annealing_sweeps_with_numpy(
-    bins: BinArrays, stream: int, first: int, heats: NDArray[np.float64], pairs: int, taken: int
+    bins: ExchangeSweepArrays,
+    stream: int,
+    first: int,
+    heats: NDArray[np.float64],
+    pairs: int,
+    taken: int,
 ) -> None:
     """Run some sweeps.
 

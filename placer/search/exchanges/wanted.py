@@ -37,7 +37,7 @@ class LotExclusionOption:
     slack: float
 
 
-def lot_exclusion_options(
+def options_of_lots_to_leave_out(
     lots: Sequence[Lot],
     mine: Sequence[int],
     sizes: Loads,

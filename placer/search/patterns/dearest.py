@@ -23,7 +23,7 @@ AT_ONCE = 200_000
 
 
 @dataclass(frozen=True, slots=True)
-class KnapsackProblem:
+class NodeKnapsackProblem:
     """What a node has for pods of some kinds.
 
     Attributes:
@@ -39,7 +39,7 @@ class KnapsackProblem:
 
 
 @dataclass(frozen=True, slots=True)
-class DearestPatterns:
+class NodePatternPricingResult:
     """Patterns that are worth more than was asked for.
 
     Attributes:
@@ -55,13 +55,13 @@ class DearestPatterns:
 
 
 def dearest_patterns(
-    room: KnapsackProblem,
+    room: NodeKnapsackProblem,
     prices: NDArray[np.int64],
     least: int,
     count: int,
     most: int,
     stop: Callable[[], bool],
-) -> DearestPatterns:
+) -> NodePatternPricingResult:
     """Return the patterns that are worth most: those found before, where the time is over.
 
     Args:
@@ -75,7 +75,7 @@ def dearest_patterns(
     """
     growth = _Growth.of(room, prices)
     if growth is None:
-        return DearestPatterns([], max(0, least), 0)
+        return NodePatternPricingResult([], max(0, least), 0)
     best: list[tuple[int, NodePattern]] = []
     bound, looked_at = 0, 0
     begun = growth.empty
@@ -97,12 +97,12 @@ def dearest_patterns(
                 kept, dropped = _most_hopeful(longer, most)
                 longer, bound = [kept], max(bound, dropped)
             if stop():
-                return DearestPatterns(_dearest_first(best), growth.everything, looked_at)
+                return NodePatternPricingResult(_dearest_first(best), growth.everything, looked_at)
         begun, dropped = _most_hopeful(longer, most)
         bound = max(bound, dropped)
     # Hopes are rounded: what was dropped may be worth a little more than the least.
     bound = max(bound, least, *(value for value, _ in best)) + 1
-    return DearestPatterns(_dearest_first(best), bound, looked_at)
+    return NodePatternPricingResult(_dearest_first(best), bound, looked_at)
 
 
 def _dearest_first(best: list[tuple[int, NodePattern]]) -> list[NodePattern]:
@@ -155,7 +155,7 @@ class _Growth:
 
     """
 
-    room: KnapsackProblem
+    room: NodeKnapsackProblem
     prices: NDArray[np.int64]
     kinds: NDArray[np.intp]
     rates: Loads
@@ -163,14 +163,15 @@ class _Growth:
     worth: Loads
 
     @classmethod
-    def of(cls, room: KnapsackProblem, prices: NDArray[np.int64]) -> "_Growth | None":
+    def of(cls, room: NodeKnapsackProblem, prices: NDArray[np.int64]) -> "_Growth | None":
         """Return how they grow by kinds that are worth something; None if there are none."""
         fit = (room.sizes <= room.amounts).all(axis=1)
         of_use = np.flatnonzero((prices > 0) & (room.counts > 0) & fit)
         if not len(of_use):
             return None
         worth = _worth_of(
-            KnapsackProblem(room.amounts, room.sizes[of_use], room.counts[of_use]), prices[of_use]
+            NodeKnapsackProblem(room.amounts, room.sizes[of_use], room.counts[of_use]),
+            prices[of_use],
         )
         taken = room.sizes[of_use] @ worth
         rates = np.full(len(of_use), np.inf)
@@ -181,7 +182,7 @@ class _Growth:
         each_beyond = counts * np.maximum(prices - sizes @ worth, 0.0)
         beyond: Loads = np.cumsum(each_beyond[::-1], dtype=np.float64)[::-1]
         return cls(
-            KnapsackProblem(room.amounts, sizes, counts), prices, kinds, rates, beyond, worth
+            NodeKnapsackProblem(room.amounts, sizes, counts), prices, kinds, rates, beyond, worth
         )
 
     @property
@@ -231,7 +232,7 @@ class _Growth:
         return tuple(sorted(self.kinds[row].tolist()))
 
 
-def _worth_of(room: KnapsackProblem, prices: NDArray[np.int64]) -> Loads:
+def _worth_of(room: NodeKnapsackProblem, prices: NDArray[np.int64]) -> Loads:
     """Return what one more of each resource is worth where pods may be parted."""
     program = LinearProgram(maximise=True)
     rows = [program.row(most=amount) for amount in room.amounts.tolist()]

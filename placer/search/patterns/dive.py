@@ -6,7 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from placer.search.patterns.program import NEARLY, PatternMasterProgram, PatternUse
+from placer.search.patterns.program import (
+    NEARLY,
+    PlacementPatternMasterProgram,
+    PlacementPatternUse,
+)
 
 MOST_KNOWN = 2_000
 """How many patterns the program may know before a dive gives it no more of them."""
@@ -16,7 +20,7 @@ NOISE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class NodeFilling:
+class PlacementPatternNodeFilling:
     """How many pods of each kind come to one of some nodes that are alike."""
 
     alike: int
@@ -24,8 +28,10 @@ class NodeFilling:
 
 
 def diving_heuristic(
-    program: PatternMasterProgram, rng: np.random.Generator | None, stop: Callable[[], bool]
-) -> list[NodeFilling]:
+    program: PlacementPatternMasterProgram,
+    rng: np.random.Generator | None,
+    stop: Callable[[], bool],
+) -> list[PlacementPatternNodeFilling]:
     """Return fillings of nodes; pods that are in none of them are left out.
 
     Where the program uses no pattern whole, one that it uses much is kept.
@@ -39,7 +45,7 @@ def diving_heuristic(
     kinds = len(program.kinds)
     left = np.array([len(kind.pods) for kind in program.kinds], dtype=np.intp)
     nodes = [len(of.nodes) for of in program.alike]
-    filled: list[NodeFilling] = []
+    filled: list[PlacementPatternNodeFilling] = []
     while any(nodes) and not stop():
         program.limit(left, nodes)
         reached = program.solve()
@@ -55,13 +61,15 @@ def diving_heuristic(
                 counts = np.minimum(pattern, left)
                 left -= counts
                 nodes[use.alike] -= 1
-                filled.append(NodeFilling(use.alike, counts))
+                filled.append(PlacementPatternNodeFilling(use.alike, counts))
         if len(filled) == before:
             break
     return filled
 
 
-def _to_keep(uses: list[PatternUse], rng: np.random.Generator | None) -> list[PatternUse]:
+def _to_keep(
+    uses: list[PlacementPatternUse], rng: np.random.Generator | None
+) -> list[PlacementPatternUse]:
     whole = [use for use in uses if use.times >= 1 - NEARLY]
     if whole or not uses:
         return whole

@@ -15,14 +15,14 @@ import numpy as np
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from placer.search.binding import OfClass, bottlenecks
-from placer.search.budget import Budget
+from placer.search.budget import SolveBudget
 from placer.search.cp import optimise_expression
-from placer.search.exchanges.lot_places import LotPlacer, PodNodes, lot_placer_of_batch
-from placer.search.patterns.dearest import KnapsackProblem
-from placer.search.patterns.dive import NodeFilling, diving_heuristic
+from placer.search.exchanges.lot_places import ExchangeLotPlacer, PodNodes, lot_placer_of_batch
+from placer.search.patterns.dearest import NodeKnapsackProblem
+from placer.search.patterns.dive import PlacementPatternNodeFilling, diving_heuristic
 from placer.search.patterns.program import (
-    AlikeNodes,
-    PatternMasterProgram,
+    PlacementPatternAlikeNodes,
+    PlacementPatternMasterProgram,
     ShapePriorityGroup,
     converge_bound,
     master_program_exceeds_bound,
@@ -48,7 +48,7 @@ WEIGHT = 64.0
 
 
 @dataclass(frozen=True, slots=True)
-class PatternChoicesAndBounds:
+class PlacedTierChoicesAndBounds:
     """What patterns have shown.
 
     Attributes:
@@ -71,9 +71,9 @@ def place_by_patterns(
     start: Choices,
     values: Sequence[int],
     bounds: Sequence[int | None],
-    budget: Budget,
+    budget: SolveBudget,
     seed: int,
-) -> PatternChoicesAndBounds:
+) -> PlacedTierChoicesAndBounds:
     """Return places for more pods, by the levels of tier 1, and narrower bounds.
 
     Args:
@@ -88,7 +88,7 @@ def place_by_patterns(
     known = list(bounds)
     rng = np.random.default_rng(seed)
     levels = len(problem.priorities)
-    nothing = PatternChoicesAndBounds(None, known, [()] * levels, is_open=False)
+    nothing = PlacedTierChoicesAndBounds(None, known, [()] * levels, is_open=False)
     if list(values[:levels]) == known[:levels]:
         return nothing
     places = lot_placer_of_batch(problem, start, budget, rng)
@@ -97,7 +97,7 @@ def place_by_patterns(
     search = _PatternSearch(places, values, known, rng)
     better = search.run(levels)
     choices = places.choices(search.held) if better else None
-    return PatternChoicesAndBounds(choices, search.bounds, search.binds, search.is_open)
+    return PlacedTierChoicesAndBounds(choices, search.bounds, search.binds, search.is_open)
 
 
 class _PatternSearch:
@@ -112,7 +112,7 @@ class _PatternSearch:
 
     def __init__(
         self,
-        places: LotPlacer,
+        places: ExchangeLotPlacer,
         values: Sequence[int],
         bounds: list[int | None],
         rng: np.random.Generator,
@@ -150,7 +150,7 @@ class _PatternSearch:
     def _points(self, level: int) -> int:
         return self._others[level] + self.places.points(self._lots_of[level], self.held)
 
-    def _program(self, level: int) -> PatternMasterProgram | None:
+    def _program(self, level: int) -> PlacementPatternMasterProgram | None:
         """Return the program for the levels up to this one, or None if there is none."""
         places = self.places
         able = [i for before in range(level + 1) for i in places.able(before)]
@@ -168,11 +168,11 @@ class _PatternSearch:
             found[places.thing_of[lot.pods[0]], lot.level, lot.points].append(lot.pods[0])
         kinds = [ShapePriorityGroup(tuple(pods), *key) for key, pods in sorted(found.items())]
         kept = [places.points(self._lots_of[i], self.held) for i in range(level)]
-        program = PatternMasterProgram(kinds, self._alike(kinds), level, kept)
+        program = PlacementPatternMasterProgram(kinds, self._alike(kinds), level, kept)
         self._know_held(program)
         return program
 
-    def _alike(self, kinds: Sequence[ShapePriorityGroup]) -> list[AlikeNodes]:
+    def _alike(self, kinds: Sequence[ShapePriorityGroup]) -> list[PlacementPatternAlikeNodes]:
         """Return the nodes, those together that have the same room for the pods."""
         columns = self.places.columns
         groups: defaultdict[tuple[int, bytes], list[int]] = defaultdict(list)
@@ -184,11 +184,13 @@ class _PatternSearch:
             counts = np.array([len(of.pods) for of in kinds])
             counts[columns.barred[shapes, kind]] = 0
             alike.append(
-                AlikeNodes(tuple(nodes), KnapsackProblem(columns.room[nodes[0]], sizes, counts))
+                PlacementPatternAlikeNodes(
+                    tuple(nodes), NodeKnapsackProblem(columns.room[nodes[0]], sizes, counts)
+                )
             )
         return alike
 
-    def _know_held(self, program: PatternMasterProgram) -> None:
+    def _know_held(self, program: PlacementPatternMasterProgram) -> None:
         """Give the program the patterns by which pods are held now."""
         kinds = program.kinds
         kind_of = {pod: k for k, kind in enumerate(kinds) for pod in kind.pods}
@@ -200,7 +202,7 @@ class _PatternSearch:
             for counts in {frozenset(on[node].items()) for node in of.nodes if node in on}:
                 program.know(index, tuple(sorted(Counter(dict(counts)).elements())))
 
-    def _improved(self, level: int, program: PatternMasterProgram) -> bool:
+    def _improved(self, level: int, program: PlacementPatternMasterProgram) -> bool:
         """Bound the level, and dive until that is reached; return whether it got better."""
         places, budget = self.places, self.places.budget
         counted = 0.0
@@ -237,7 +239,7 @@ class _PatternSearch:
         return better
 
     def _binding(
-        self, program: PatternMasterProgram, bound: int, unit: int
+        self, program: PlacementPatternMasterProgram, bound: int, unit: int
     ) -> tuple[TierBottleneck, ...]:
         """Return the resources that alone give the bound; empty if that takes too long."""
         nodes, columns = self.places.problem.nodes, self.places.columns
@@ -270,7 +272,10 @@ class _PatternSearch:
         return found
 
     def _takes_over(
-        self, level: int, program: PatternMasterProgram, filled: Sequence[NodeFilling]
+        self,
+        level: int,
+        program: PlacementPatternMasterProgram,
+        filled: Sequence[PlacementPatternNodeFilling],
     ) -> bool:
         """Lay pods as the filling says, and those of later levels beside; keep what is better."""
         places = self.places
@@ -286,7 +291,9 @@ class _PatternSearch:
         places.best_laid = places.layer.choices
         return True
 
-    def _held_by(self, program: PatternMasterProgram, filled: Sequence[NodeFilling]) -> PodNodes:
+    def _held_by(
+        self, program: PlacementPatternMasterProgram, filled: Sequence[PlacementPatternNodeFilling]
+    ) -> PodNodes:
         """Return the nodes of pods by a filling."""
         nodes = [list(of.nodes) for of in program.alike]
         pods = [list(kind.pods) for kind in program.kinds]
@@ -300,8 +307,8 @@ class _PatternSearch:
 
 
 def choose_patterns(
-    program: PatternMasterProgram, level: int, budget: Budget, share: float
-) -> list[NodeFilling]:
+    program: PlacementPatternMasterProgram, level: int, budget: SolveBudget, share: float
+) -> list[PlacementPatternNodeFilling]:
     """Return the best filling by patterns that the program knows; empty if none was found.
 
     Args:
@@ -340,5 +347,5 @@ def choose_patterns(
         for _ in range(found.solution.value(x)):
             taken = np.minimum(of, left)
             left -= taken
-            filled.append(NodeFilling(alike, taken))
+            filled.append(PlacementPatternNodeFilling(alike, taken))
     return filled

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.linear import LinearProgram
-from placer.search.patterns.dearest import KnapsackProblem, NodePattern, dearest_patterns
+from placer.search.patterns.dearest import NodeKnapsackProblem, NodePattern, dearest_patterns
 
 AT_ONCE = 20
 """How many patterns of nodes that are alike are given to the program at a time."""
@@ -54,15 +54,15 @@ class ShapePriorityGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class AlikeNodes:
+class PlacementPatternAlikeNodes:
     """Nodes that have the same room for all kinds of pods."""
 
     nodes: tuple[int, ...]
-    room: KnapsackProblem
+    room: NodeKnapsackProblem
 
 
 @dataclass(frozen=True, slots=True)
-class PatternUse:
+class PlacementPatternUse:
     """How often a pattern is used, in fractions."""
 
     alike: int
@@ -70,7 +70,7 @@ class PatternUse:
     times: float
 
 
-class PatternMasterProgram:
+class PlacementPatternMasterProgram:
     """The program, and the patterns that it knows.
 
     Attributes:
@@ -82,7 +82,7 @@ class PatternMasterProgram:
     def __init__(
         self,
         kinds: Sequence[ShapePriorityGroup],
-        alike: Sequence[AlikeNodes],
+        alike: Sequence[PlacementPatternAlikeNodes],
         level: int,
         kept: Sequence[int],
     ) -> None:
@@ -113,7 +113,9 @@ class PatternMasterProgram:
         self._times: list[float] = []
         self.work_s = 0.0
 
-    def with_fewer_resources(self, counted: Sequence[NDArray[np.bool_]]) -> "PatternMasterProgram":
+    def with_fewer_resources(
+        self, counted: Sequence[NDArray[np.bool_]]
+    ) -> "PlacementPatternMasterProgram":
         """Return the program, with its patterns, for nodes of which only some resources count.
 
         Args:
@@ -124,7 +126,7 @@ class PatternMasterProgram:
             replace(of, room=replace(of.room, sizes=np.where(mine, of.room.sizes, 0.0)))
             for of, mine in zip(self.alike, counted, strict=True)
         ]
-        program = PatternMasterProgram(self.kinds, alike, self._level, self.kept)
+        program = PlacementPatternMasterProgram(self.kinds, alike, self._level, self.kept)
         for index, pattern in self._columns:
             program.know(index, pattern)
         return program
@@ -168,10 +170,10 @@ class PatternMasterProgram:
         return list(self._columns)
 
     @property
-    def uses(self) -> list[PatternUse]:
+    def uses(self) -> list[PlacementPatternUse]:
         """The patterns that the last solution uses."""
         return [
-            PatternUse(*key, times)
+            PlacementPatternUse(*key, times)
             for key, times in zip(self._columns, self._times, strict=False)
             if times > NEARLY
         ]
@@ -227,7 +229,7 @@ class PatternMasterProgram:
 
 
 def converge_bound(
-    program: PatternMasterProgram, unit: int, stop: Callable[[], bool]
+    program: PlacementPatternMasterProgram, unit: int, stop: Callable[[], bool]
 ) -> int | None:
     """Give the program patterns until its bound is as narrow as it gets; return the bound.
 
@@ -251,7 +253,7 @@ def converge_bound(
 
 
 def master_program_exceeds_bound(
-    program: PatternMasterProgram, bound: int, unit: int, stop: Callable[[], bool]
+    program: PlacementPatternMasterProgram, bound: int, unit: int, stop: Callable[[], bool]
 ) -> bool | None:
     """Return whether the program reaches more than the bound; None if that takes too long.
 

@@ -9,16 +9,16 @@ from dataclasses import dataclass, replace
 
 from placer.counting.account import Account
 from placer.greedy.place import place_greedily
-from placer.search.budget import Budget
+from placer.search.budget import SolveBudget
 from placer.search.exact import (
     MOST_ASSIGNMENTS,
     assignment_count,
+    ignore_progress,
     search_exactly,
-    tell_nobody,
     trivial_tier_bounds,
 )
 from placer.search.first_tier_bounds import bound_first_tiers
-from placer.search.halt import Halt
+from placer.search.halt import SearchHalt
 from placer.search.reasons.question import PodOnNode
 from placer.state.batch import build_problem
 from placer.state.out_of_time import OutOfTimeError, Stop, raise_if_out_of_time
@@ -28,7 +28,7 @@ from placer_models.node_rules import without_node_rules
 from placer_models.placement import PodPlacement
 from placer_models.pod import Gang, Pod, PodSpec
 from placer_models.policy import QosClass
-from placer_models.problem.node_state import CoreDistinction
+from placer_models.problem.node_state import CoreClassGranularity
 from placer_models.relations import spec_inside_node, without_needs_met_later
 
 WORK = 1.0
@@ -36,22 +36,22 @@ WORK = 1.0
 the search's limit comes on top."""
 
 
-def reason_budget(whole: Budget) -> Budget:
+def reason_budget(whole: SolveBudget) -> SolveBudget:
     """Return a budget for the reasons of a solve: the time until its answer has to be given."""
     left_s = whole.until_overdue_s
     stopped = whole.halt.called_s is not None
     options = replace(
         whole.options,
-        halt=Halt() if stopped else whole.halt,
+        halt=SearchHalt() if stopped else whole.halt,
         work_limit=whole.options.work_limit if left_s is None else None,
     )
-    budget = Budget(options)
+    budget = SolveBudget(options)
     work = WORK + (options.work_limit or 0) / 10
     budget.total = work if left_s is None else max(0.0, left_s)
     return budget
 
 
-def has_place_on_node(asked: PodOnNode, budget: Budget) -> bool:
+def has_place_on_node(asked: PodOnNode, budget: SolveBudget) -> bool:
     """Return whether the pod has a place on the node.
 
     What the node is, and which pods affinity finds there, is left to
@@ -73,7 +73,9 @@ def has_place_on_node(asked: PodOnNode, budget: Budget) -> bool:
         nodes.append(replace(node, name="elsewhere", closed=True))
         running += ghosts
     gang = Gang("", pod.namespace, (pod,), 1, lone=True)
-    found = count_placeable_pods(Instance(tuple(nodes), (gang,), running=tuple(running)), budget)
+    found = count_placeable_gang_pods(
+        Instance(tuple(nodes), (gang,), running=tuple(running)), budget
+    )
     if found.pods == 0 and found.most > 0:
         raise OutOfTimeError
     return found.pods > 0
@@ -103,7 +105,7 @@ def _ghosts(asked: PodOnNode, pod: Pod) -> Iterator[RunningPod]:
 
 
 @dataclass(frozen=True, slots=True)
-class PlaceableCount:
+class PlaceableGangPodCountBounds:
     """How many of the pods that wait can run together.
 
     Attributes:
@@ -116,12 +118,12 @@ class PlaceableCount:
     most: int
 
 
-def count_placeable_pods(
+def count_placeable_gang_pods(
     instance: Instance,
-    budget: Budget,
+    budget: SolveBudget,
     accounts: Sequence[Account] | None = None,
     stop: Stop | None = None,
-) -> PlaceableCount:
+) -> PlaceableGangPodCountBounds:
     """Return how many pods of one gang, or of one gang group, can run.
 
     Args:
@@ -139,7 +141,7 @@ def count_placeable_pods(
     everyone = sum(len(gang.pods) for gang in instance.gangs)
     cache = ProblemCache()
     problem = build_problem(instance, accounts, cache=cache, stop=stop)
-    several = problem.granularity is CoreDistinction.PAIRS
+    several = problem.granularity is CoreClassGranularity.PAIRS
     each_core = (
         build_problem(instance, accounts, each_core=True, cache=cache, stop=stop)
         if several
@@ -148,7 +150,7 @@ def count_placeable_pods(
     raise_if_out_of_time(stop)
     pods = len(place_greedily(each_core, stop=stop))
     if pods == everyone:
-        return PlaceableCount(pods, everyone)
+        return PlaceableGangPodCountBounds(pods, everyone)
     raise_if_out_of_time(stop)
     minimum = sum(gang.minimum for gang in instance.gangs)
     value = minimum + pods if pods else 0
@@ -156,7 +158,7 @@ def count_placeable_pods(
     if assignment_count(problem) > MOST_ASSIGNMENTS:
         bound = bound_first_tiers(problem, (value,), limits, budget)[0]
     else:
-        found = search_exactly(problem, {}, (value,), budget, tell_nobody, limits)
+        found = search_exactly(problem, {}, (value,), budget, ignore_progress, limits)
         value, bound = found.values[0], found.bounds[0]
     most = everyone if bound is None else max(0, bound - minimum)
-    return PlaceableCount(max(0, value - minimum), most)
+    return PlaceableGangPodCountBounds(max(0, value - minimum), most)

@@ -7,8 +7,8 @@ from dataclasses import replace
 from placer.counting.account import Account
 from placer.counting.node_resources import (
     NODE_RESOURCES,
-    ResourceCountRule,
-    amount_of,
+    NodeResourceAmountRule,
+    resource_amount_on_node,
     resources_of_pod,
 )
 from placer.search.reasons.question import PodOnNode
@@ -37,7 +37,7 @@ def with_changed_requests(asked: PodOnNode, change: Callable[[Resources], Resour
     return replace(asked, spec=replace(asked.spec, containers=containers))
 
 
-def _of_resource(resource: ResourceCountRule) -> ReasonRule:
+def _of_resource(resource: NodeResourceAmountRule) -> ReasonRule:
     """Return what the reasons know of a resource of nodes as wholes."""
     rule = resource.rule
 
@@ -53,7 +53,7 @@ def _of_resource(resource: ResourceCountRule) -> ReasonRule:
 
     def lacks(demand: RuleDemand, question: PodOnNode, account: Account) -> bool:
         return any(
-            want > amount_of((rule, name), account.resources)
+            want > resource_amount_on_node((rule, name), account.resources)
             for name, want in resource.demands(question.spec)[demand.subject]
         )
 
@@ -61,7 +61,7 @@ def _of_resource(resource: ResourceCountRule) -> ReasonRule:
         if resource.whole > 1:
             return None  # of a port there is only one
         key = rule, demand.subject
-        left = amount_of(key, account.resources)
+        left = resource_amount_on_node(key, account.resources)
         return AskedAndLeft(resources_of_pod(question.spec)[key], left, demand.subject)
 
     def said(demand: RuleDemand, _: Sequence[RuleDemand], spec: PodSpec) -> Said:

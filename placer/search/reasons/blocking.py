@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from placer.counting.account import Account
-from placer.search.budget import Budget
+from placer.search.budget import SolveBudget
 from placer.search.reasons import aligned_amounts
 from placer.search.reasons.alone import has_place_on_node
 from placer.search.reasons.question import PodOnNode
@@ -47,7 +47,7 @@ def blocker_of(
     asked: PodOnNode,
     account: Account,
     demands: _Demands,
-    budget: Budget,
+    budget: SolveBudget,
     fit: Callable[[PodSpec, Node], Fit | RuleInTheWay] = fit_of,
 ) -> Blocker | None:
     """Return why the pod cannot run on the node, or None if it can.
@@ -101,7 +101,7 @@ class _Node:
     asked: PodOnNode
     account: Account
     demands: _Demands
-    budget: Budget
+    budget: SolveBudget
 
     def meets(self, kept: Sequence[RuleDemand]) -> bool:
         """Return whether the node can meet these demands together."""

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from placer.counting.account import Account
-from placer.search.kept_blockers import BlockerColumnCache, NodeIndices
+from placer.search.kept_blockers import AskBlockerByNodeCache, NodeIndices
 from placer.search.left_columns import LeftColumn
 from placer.search.reasons import node
 from placer.search.reasons.blocking import blocker_settled_by_counting
@@ -38,7 +38,7 @@ class NodeBlockerInputs(NamedTuple):
     """
 
     kinds: tuple[Node, ...]
-    kept: BlockerColumnCache
+    kept: AskBlockerByNodeCache
     account_at: Callable[[int], Account]
     question: Callable[[int], PodOnNode]
     demands: Callable[[int], tuple[RuleDemand, ...]]

@@ -22,11 +22,17 @@ from placer.search.reasons.rule import (
 from placer_models.bound import numa_nodes_bound_to
 from placer_models.cluster import RunningPod
 from placer_models.cpuset import CpuSet
-from placer_models.effective import effective_exclusive
-from placer_models.files.errors import number_with_noun
+from placer_models.effective import effective_exclusive_policy
 from placer_models.kubernetes.insides import is_node_topology_known
+from placer_models.message_text import count_with_noun
 from placer_models.pod import PodSpec
-from placer_models.policy import BindPolicy, ExclusivePolicy, NodeBindPolicy, QosClass, Strength
+from placer_models.policy import (
+    BindPolicy,
+    ExclusivePolicy,
+    NodeBindPolicy,
+    QosClass,
+    RequiredOrPreferred,
+)
 from placer_models.reasons import RuleDemand
 from placer_models.topology import ARM
 
@@ -55,7 +61,7 @@ def _cpu_amounts(_: RuleDemand, asked: PodOnNode, account: Account) -> AskedAndL
 
 
 def _own_said(spec: PodSpec) -> str:
-    return number_with_noun(owned_cpu_count(spec), "CPU")
+    return count_with_noun(owned_cpu_count(spec), "CPU")
 
 
 def _cpus_per_numa_node(_: RuleDemand, asked: PodOnNode, account: Account) -> PerNumaNode:
@@ -133,7 +139,7 @@ def _milli(demand: RuleDemand, spec: PodSpec) -> str:
 
 
 def _cpus_said(spec: PodSpec) -> str:
-    return number_with_noun(spec.requests.cpu_milli / 1000, "CPU")
+    return count_with_noun(spec.requests.cpu_milli / 1000, "CPU")
 
 
 def say_which_pool_is_short(
@@ -155,7 +161,7 @@ def _bind(asked: PodOnNode) -> Iterator[RuleDemand]:
 
 
 def _without_bind(asked: PodOnNode, _: RuleDemand) -> PodOnNode:
-    return replace(asked, spec=replace(asked.spec, bind_strength=Strength.PREFERRED))
+    return replace(asked, spec=replace(asked.spec, bind_strength=RequiredOrPreferred.PREFERRED))
 
 
 def _say_bind(_: RuleDemand, others: Sequence[RuleDemand], spec: PodSpec) -> Said:
@@ -191,7 +197,7 @@ def _apart_by(rule: str, policy: ExclusivePolicy) -> Callable[[PodOnNode], Itera
 
     def asked(question: PodOnNode) -> Iterator[RuleDemand]:
         spec = question.spec
-        if spec.qos.owns_cpus and effective_exclusive(spec, question.node) is policy:
+        if spec.qos.owns_cpus and effective_exclusive_policy(spec, question.node) is policy:
             yield RuleDemand(rule)
 
     return asked

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from placer.counting.account import Account
 from placer.counting.boards import healthy_devices
-from placer.counting.functions import free_functions
+from placer.counting.functions import free_virtual_function_label_counts
 from placer.search.reasons.question import PodOnNode
 from placer.search.reasons.rule import (
     AskedAndLeft,
@@ -14,14 +14,14 @@ from placer.search.reasons.rule import (
     ReasonRule,
     Said,
     listed_in_sentence,
-    only_demands_of_type,
+    only_demands_of_device_type,
     rule_demand_key,
 )
 from placer_models.device import GPU, FunctionSelector, is_mig_instance
 from placer_models.device_share import DeviceShare, device_capacity_of, whole_device_amounts
-from placer_models.device_strategy import DeviceRequestFanOut
+from placer_models.device_strategy import DeviceCountStrategy
 from placer_models.pod import DeviceRequest, PodSpec
-from placer_models.policy import DeviceScope, Strength
+from placer_models.policy import RequiredOrPreferred, SameTypeDevicesScope
 from placer_models.problem.banks import ShareableDevice
 from placer_models.quantity import format_bytes
 from placer_models.reasons import RuleDemand
@@ -40,7 +40,7 @@ def _counted_by(rule: str) -> Callable[[PodOnNode], Iterable[RuleDemand]]:
 
 def _number_by_strategy(asked: PodOnNode, kind: str) -> str:
     """Return how many devices of a type a pod's strategy asks of the node, where it says so."""
-    if dict(asked.spec.strategies).get(kind) is not DeviceRequestFanOut.APPLY_FOR_ALL:
+    if dict(asked.spec.strategies).get(kind) is not DeviceCountStrategy.APPLY_FOR_ALL:
         return ""
     return f"all {len(healthy_devices(asked.node, kind))}"
 
@@ -77,7 +77,7 @@ def _with_devices(spec: PodSpec, stays: Callable[[DeviceRequest], bool]) -> PodS
     gone = {
         kind
         for kind, strategy in spec.strategies
-        if strategy is DeviceRequestFanOut.APPLY_FOR_EACH_GROUP and not leads
+        if strategy is DeviceCountStrategy.APPLY_FOR_EACH_GROUP and not leads
     }
     left -= gone
     shared = {request.type for request in asked if request.share} - gone
@@ -127,7 +127,9 @@ def _share_amounts(demand: RuleDemand, asked: PodOnNode, account: Account) -> As
         return None
     (request,) = shares
     left = count_possible_shares(shares[0].share, kind, account)
-    return AskedAndLeft(request.count, left, f"{kind} with {share_text(shares[0].share)}")
+    return AskedAndLeft(
+        request.count, left, f"{kind} with {asked_device_share_text(shares[0].share)}"
+    )
 
 
 def _share_column(demand: RuleDemand, spec: PodSpec) -> Hashable:
@@ -152,7 +154,7 @@ def _not_all(demand: RuleDemand, asked: PodOnNode, account: Account) -> bool:
     share = request.share
     ready = count_possible_shares(share, kind, account) if share else _free(account, kind)
     strategy = dict(asked.spec.strategies)[kind]
-    return ready < (max(1, there) if strategy is DeviceRequestFanOut.APPLY_FOR_ALL else 1)
+    return ready < (max(1, there) if strategy is DeviceCountStrategy.APPLY_FOR_ALL else 1)
 
 
 def count_possible_shares(
@@ -175,7 +177,7 @@ def count_possible_shares(
         totals = device_capacity_of(device)
         left = whole_device_amounts(totals) if is_free else devices.shared[key]
         wanted = function is not None  # an empty selector takes any
-        ready = free_functions(device, devices.held_functions) if wanted else ()
+        ready = free_virtual_function_label_counts(device, devices.held_functions) if wanted else ()
         each = ShareableDevice(left, totals, ready)
         room = known.get(each)
         if room is None:
@@ -206,7 +208,7 @@ def _per_numa_node(demand: RuleDemand, asked: PodOnNode, account: Account) -> Pe
     return asked.spec.requests.count_of(demand.subject), left
 
 
-def share_text(share: DeviceShare) -> str:
+def asked_device_share_text(share: DeviceShare) -> str:
     """Return in words what a share takes of a device."""
     parts = [f"{share.percent} %"] if share.percent is not None else []
     if share.memory_bytes is not None:
@@ -224,7 +226,7 @@ def _count(demand: RuleDemand, spec: PodSpec) -> str:
 def _shares(demand: RuleDemand, spec: PodSpec) -> str:
     return listed_in_sentence(
         [
-            f"{share_text(request.share)} of {request.count} {request.type}"
+            f"{asked_device_share_text(request.share)} of {request.count} {request.type}"
             for request in _requests(spec, demand.subject)
             if request.share
         ]
@@ -233,7 +235,7 @@ def _shares(demand: RuleDemand, spec: PodSpec) -> str:
 
 def _by_strategy(demand: RuleDemand, spec: PodSpec) -> str:
     kind = demand.subject
-    shares = [f"{share_text(r.share)} of " for r in _requests(spec, kind) if r.share]
+    shares = [f"{asked_device_share_text(r.share)} of " for r in _requests(spec, kind) if r.share]
     what = f"{demand.word} {kind}" if demand.word else f"one {kind} for each group"
     return f"{''.join(shares)}{what}"
 
@@ -250,12 +252,12 @@ def _without_functions(asked: PodOnNode, demand: RuleDemand) -> PodOnNode:
 def _say_functions(demand: RuleDemand, others: Sequence[RuleDemand], spec: PodSpec) -> Said:
     kind = demand.subject
     text = f"device-functions asks a virtual function of {spec.requests.count_of(kind)} {kind}"
-    return text, only_demands_of_type(kind, others)
+    return text, only_demands_of_device_type(kind, others)
 
 
 def _scopes(asked: PodOnNode) -> Iterator[RuleDemand]:
     for kind, scope in asked.spec.scopes:
-        if scope is not DeviceScope.NODE and asked.spec.requests.count_of(kind) > 1:
+        if scope is not SameTypeDevicesScope.NODE and asked.spec.requests.count_of(kind) > 1:
             yield RuleDemand("device-scope", kind, scope)
 
 
@@ -267,8 +269,9 @@ def _without_scope(asked: PodOnNode, demand: RuleDemand) -> PodOnNode:
 def _say_scope(demand: RuleDemand, others: Sequence[RuleDemand], spec: PodSpec) -> Said:
     kind = demand.subject
     count = spec.requests.count_of(kind)
-    return f"device-scope asks {count} {kind} within one {demand.word}", only_demands_of_type(
-        kind, others
+    return (
+        f"device-scope asks {count} {kind} within one {demand.word}",
+        only_demands_of_device_type(kind, others),
     )
 
 
@@ -279,18 +282,18 @@ def _partition(asked: PodOnNode) -> Iterator[RuleDemand]:
 
 def _say_partition(_: RuleDemand, others: Sequence[RuleDemand], spec: PodSpec) -> Said:
     text = f"partition asks a free one of {spec.requests.count_of(GPU)} gpu"
-    return text, only_demands_of_type(GPU, others)
+    return text, only_demands_of_device_type(GPU, others)
 
 
 def _joint(asked: PodOnNode) -> Iterator[RuleDemand]:
     joint = asked.spec.joint
-    if joint and joint.strength is Strength.REQUIRED:
+    if joint and joint.strength is RequiredOrPreferred.REQUIRED:
         yield RuleDemand("joint", word=joint.scope)
 
 
 def _without_joint(asked: PodOnNode, _: RuleDemand) -> PodOnNode:
     """Make it a wish, not nothing: other devices may follow those that are side by side."""
-    joint = asked.spec.joint and replace(asked.spec.joint, strength=Strength.PREFERRED)
+    joint = asked.spec.joint and replace(asked.spec.joint, strength=RequiredOrPreferred.PREFERRED)
     return replace(asked, spec=replace(asked.spec, joint=joint))
 
 
@@ -301,7 +304,7 @@ def _say_joint(_: RuleDemand, others: Sequence[RuleDemand], spec: PodSpec) -> Sa
         f"one {kind} for each group" if kind in strategies else f"{count} {kind}"
         for kind in spec.joint.types
         if (count := spec.requests.count_of(kind))
-        and strategies.get(kind) is not DeviceRequestFanOut.APPLY_FOR_ALL
+        and strategies.get(kind) is not DeviceCountStrategy.APPLY_FOR_ALL
     ]
     text = f"joint asks {listed_in_sentence(types)} side by side ({spec.joint.scope})"
     return text, [other for other in others if other.subject in spec.joint.types]

@@ -7,10 +7,10 @@ import numpy as np
 
 from placer.counting.account import Account, Side
 from placer.greedy.columns import Mask
-from placer.greedy.domain_limits import DomainCounts
+from placer.greedy.domain_limits import GreedyDomainPodCounts
 from placer.search.reasons.rule import ReasonRule, Said
 from placer.state.domain_limits import domain_limit_getter_for_shapes
-from placer_models.cluster import Nodes, RunningPod
+from placer_models.cluster import NodesWithCachedFacts, RunningPod
 from placer_models.domains import NO_DOMAIN
 from placer_models.pod import PodSpec
 from placer_models.problem.tasks import ProblemDomainLimit
@@ -35,7 +35,7 @@ class DomainLimitBlockers:
 
     """
 
-    nodes: Nodes
+    nodes: NodesWithCachedFacts
     account_at: Callable[[int], Account]
     arrived: Sequence[RunningPod] = ()
     _asking: list[tuple[Side, int]] | None = None
@@ -74,7 +74,7 @@ class DomainLimitBlockers:
                 self.nodes, map(self.account_at, range(len(self.nodes)))
             )
         limits = [*self._limits(sides)]
-        counts = DomainCounts([task for _, task in limits], len(sides), len(self.nodes))
+        counts = GreedyDomainPodCounts([task for _, task in limits], len(sides), len(self.nodes))
         for other, index in asking:
             counts.note_asking(shape_of[other], index)
         kept = dict(counts.kept(0))

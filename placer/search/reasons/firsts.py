@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from placer.search.reasons.question import OtherPods
 from placer.state.out_of_time import OutOfTimeError
 from placer_models.affinity import AffinityTerm
-from placer_models.cluster import Node, Nodes, RunningPod
+from placer_models.cluster import Node, NodesWithCachedFacts, RunningPod
 from placer_models.network import NODE_LEVEL
 from placer_models.pod import PodSpec
 from placer_models.selectors import LabelPair, required_label_clauses
@@ -84,7 +84,7 @@ def find_first_affinity_pods(
         OutOfTimeError: The time was over before all were looked at.
 
     """
-    here = Nodes.of(nodes)
+    here = NodesWithCachedFacts.of(nodes)
     for runner in arrived:
         if stop():
             raise OutOfTimeError

@@ -3,46 +3,46 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from placer.search.reasons.alone import PlaceableCount, count_placeable_pods
+from placer.search.reasons.alone import PlaceableGangPodCountBounds, count_placeable_gang_pods
 from placer.search.reasons.guesses import fit_depends_on_guessed_numa_nodes
 from placer.search.reasons.stages import NodesAtOccupancyStage
 from placer.state.out_of_time import OutOfTimeError, raise_if_out_of_time
 from placer_models.cluster import Instance, Node
-from placer_models.files.errors import number_with_noun
-from placer_models.network import NODE_LEVEL, LevelRuleKind
+from placer_models.message_text import count_with_noun
+from placer_models.network import NODE_LEVEL, GangNetworkLevelRuleKind
 from placer_models.pod import Gang, GangGroup, Pod
 from placer_models.policy import GatherLevel
 from placer_models.reasons import (
     Blocker,
     FewMembers,
-    GroupTooLarge,
-    OccupancyStage,
+    FirstStageWithoutPlace,
+    GangGroupTooLarge,
     Reason,
-    ReasonTimeout,
+    ReasonNotFoundInTime,
     RuleDemand,
 )
 from placer_models.relations import without_needs_met_later
 
 
 @dataclass(frozen=True, slots=True)
-class StagedReason:
+class NoPlaceReasonFromOccupancyStage:
     """The stage from which on something has no place, and the reason."""
 
-    when: OccupancyStage
+    when: FirstStageWithoutPlace
     why: Reason
 
 
 def staged_reason_of_gang(
     gang: Gang, stages: Sequence[NodesAtOccupancyStage]
-) -> StagedReason | None:
+) -> NoPlaceReasonFromOccupancyStage | None:
     """Return from when on too few members of a gang have a place, or None if enough have."""
     few = (replace(gang, minimum=1, priority=0, weight=1),)
     for stage in stages:
         found = _most(few, (), stage)
         if found is None or found.pods < gang.minimum <= found.most:
-            return StagedReason(stage.when, ReasonTimeout())
+            return NoPlaceReasonFromOccupancyStage(stage.when, ReasonNotFoundInTime())
         if found.most < gang.minimum:
-            return StagedReason(
+            return NoPlaceReasonFromOccupancyStage(
                 stage.when,
                 FewMembers(
                     stage.when,
@@ -57,19 +57,21 @@ def staged_reason_of_gang(
     return None
 
 
-def gang_group_shortage(
+def staged_reason_of_gang_group(
     group: GangGroup, gangs: Sequence[Gang], stages: Sequence[NodesAtOccupancyStage]
-) -> StagedReason | None:
+) -> NoPlaceReasonFromOccupancyStage | None:
     """Return from when on a gang group has no room as a whole, or None if it has room."""
     equal = tuple(replace(gang, priority=0, weight=1) for gang in gangs)
     least = sum(gang.minimum for gang in gangs)
     for stage in stages:
         found = _most(equal, (group,), stage)
         if found is None or found.pods == 0 < least <= found.most:
-            return StagedReason(stage.when, ReasonTimeout())
+            return NoPlaceReasonFromOccupancyStage(stage.when, ReasonNotFoundInTime())
         if found.most < least:
             guessed = _hangs_on_guess(gangs, stage)
-            return StagedReason(stage.when, GroupTooLarge(stage.when, group.name, guessed))
+            return NoPlaceReasonFromOccupancyStage(
+                stage.when, GangGroupTooLarge(stage.when, group.name, guessed)
+            )
     return None
 
 
@@ -85,11 +87,11 @@ def _hangs_on_guess(gangs: Sequence[Gang], stage: NodesAtOccupancyStage) -> bool
 
 def _most(
     gangs: Sequence[Gang], groups: tuple[GangGroup, ...], stage: NodesAtOccupancyStage
-) -> PlaceableCount | None:
+) -> PlaceableGangPodCountBounds | None:
     try:
         raise_if_out_of_time(lambda: stage.budget.over)
         world = _world(gangs, groups, stage)
-        return count_placeable_pods(world, stage.budget, list(stage.accounts()), stage.is_over)
+        return count_placeable_gang_pods(world, stage.budget, list(stage.accounts()), stage.is_over)
     except OutOfTimeError:
         return None
 
@@ -101,7 +103,7 @@ def _world(
 
     Before all is placed, company may still come, so the pods do not ask for it.
     """
-    if stage.when is not OccupancyStage.PLACED:
+    if stage.when is not FirstStageWithoutPlace.PLACED:
         gangs = [replace(gang, pods=tuple(map(_alone, gang.pods))) for gang in gangs]
     return Instance(
         tuple(replace(node, offered=False) if node.offered else node for node in stage.nodes),
@@ -119,7 +121,7 @@ def _alone(pod: Pod) -> Pod:
 def level_rule_blocking_node(gang: Gang, members: Sequence[Node], node: Node) -> Blocker | None:
     """Return the rule of the gang's levels that one more member on a node would break, if any."""
     if gang.gather is GatherLevel.NODE and any(member.name != node.name for member in members):
-        return Blocker(RuleDemand(LevelRuleKind.GATHER.value, word=NODE_LEVEL))
+        return Blocker(RuleDemand(GangNetworkLevelRuleKind.GATHER.value, word=NODE_LEVEL))
     for rule in gang.levels:
         if not rule.required:
             continue
@@ -127,12 +129,12 @@ def level_rule_blocking_node(gang: Gang, members: Sequence[Node], node: Node) ->
         there = [member.domain(rule.level) for member in members]
         count = 1 + there.count(here)
         match rule.grouping:
-            case LevelRuleKind.GATHER:
+            case GangNetworkLevelRuleKind.GATHER:
                 broken, word = count <= len(members), rule.level
-            case LevelRuleKind.SPREAD:
+            case GangNetworkLevelRuleKind.SPREAD:
                 broken = count > rule.count
-                word = f"at most {number_with_noun(rule.count, 'member')} in one {rule.level}"
-            case LevelRuleKind.MULTIPLES:
+                word = f"at most {count_with_noun(rule.count, 'member')} in one {rule.level}"
+            case GangNetworkLevelRuleKind.MULTIPLES:
                 broken = count % rule.count > 0
                 word = f"a multiple of {rule.count} members in one {rule.level}"
         if here is not None and broken:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from placer.search.reasons.register import REASON_RULES
 from placer_models.bound import numa_nodes_bound_to
 from placer_models.cluster import Node, RunningPod
-from placer_models.effective import effective_alignment
+from placer_models.effective import effective_alignment_policy
 from placer_models.pod import PodSpec
 from placer_models.policy import BINDING
 from placer_models.reasons import Blocker
@@ -41,7 +41,7 @@ def fit_depends_on_guessed_numa_nodes(
     if not guessed:
         return False
     asked = spec.requests
-    aligned = effective_alignment(spec, node) in BINDING
+    aligned = effective_alignment_policy(spec, node) in BINDING
     if aligned and memory and (asked.memory_bytes or asked.hugepages):
         return True
     takes_cpus = asked.cpu_milli > 0 and (spec.qos.owns_cpus or aligned or spec.constrained_burst)

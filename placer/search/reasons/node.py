@@ -6,12 +6,12 @@ from dataclasses import replace
 from placer.counting.account import Account
 from placer.search.reasons.question import PodOnNode
 from placer.search.reasons.rule import ReasonRule, Said, always_settled_by_counting
-from placer_models.node_rules import NODE_RULES, NodeRule
+from placer_models.node_rules import NODE_RULES, NodeEligibilityRule
 from placer_models.pod import PodSpec
 from placer_models.reasons import RuleDemand
 
 
-def _of_node(rule: NodeRule) -> ReasonRule:
+def _of_node(rule: NodeEligibilityRule) -> ReasonRule:
     """Return what the reasons know of a rule about what nodes are."""
 
     def asked(question: PodOnNode) -> Iterator[RuleDemand]:

@@ -7,7 +7,7 @@ from placer.search.reasons.question import (
     PodOnNode,
     affinity_terms_text,
     is_kept_away_by_others,
-    lacks_company,
+    node_lacks_required_affinity_pod,
     own_terms_keeping_pod_away,
     pod_labels_sought_text,
 )
@@ -19,7 +19,7 @@ from placer.search.reasons.rule import (
     owned_cpu_count,
 )
 from placer_models.affinity import AffinityTerm
-from placer_models.files.errors import number_with_noun
+from placer_models.message_text import count_with_noun
 from placer_models.pod import PodSpec
 from placer_models.reasons import RuleDemand
 
@@ -95,7 +95,7 @@ def _affinity_inside(_: RuleDemand, others: Sequence[RuleDemand], spec: PodSpec)
 def _anti_affinity_inside(_: RuleDemand, others: Sequence[RuleDemand], spec: PodSpec) -> Said:
     apart = [term for term in spec.affinity if term.required and term.apart and term.inside]
     whom = f"pods with {pod_labels_sought_text(apart)}" if apart else "pods that keep away from it"
-    text = f"anti-affinity asks {number_with_noun(owned_cpu_count(spec), 'CPU')} apart from {whom}"
+    text = f"anti-affinity asks {count_with_noun(owned_cpu_count(spec), 'CPU')} apart from {whom}"
     return text, only_demands_of_rule("cpu-count", others)
 
 
@@ -105,7 +105,7 @@ ON_NODES = (
         asked=_wanted,
         without=_without(lambda term: not term.inside and not term.apart),
         said=_affinity,
-        lacks=lambda _, asked, __: lacks_company(asked),
+        lacks=lambda _, asked, __: node_lacks_required_affinity_pod(asked),
         settles=always_settled_by_counting,
         inside=False,
         opened_by_others=True,

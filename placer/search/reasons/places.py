@@ -16,8 +16,8 @@ from placer.search.reasons.rule import (
 from placer.state.alignment import alignment_scopes_conflict, aligns_by_container
 from placer_models.bound import numa_nodes_bound_to, with_bound_numa_nodes
 from placer_models.cluster import RunningPod
-from placer_models.effective import effective_alignment
-from placer_models.files.errors import number_with_noun
+from placer_models.effective import effective_alignment_policy
+from placer_models.message_text import count_with_noun
 from placer_models.pod import PodSpec
 from placer_models.policy import AlignmentPolicy
 from placer_models.reasons import RuleDemand
@@ -92,14 +92,14 @@ def _say_burst(demand: RuleDemand, others: Sequence[RuleDemand], spec: PodSpec) 
         )
         return text, only_demands_of_rule("cpu-count", others)
     if pool := only_demands_of_rule("shared-pool", others):
-        cpus = number_with_noun(spec.requests.cpu_milli / 1000, "CPU")
+        cpus = count_with_noun(spec.requests.cpu_milli / 1000, "CPU")
         return f"constrained-burst asks {cpus} on NUMA nodes", pool
     return f"constrained-burst asks {_limit(demand, spec)}", ()
 
 
 def _alignment(asked: PodOnNode) -> Iterator[RuleDemand]:
     spec, node = asked.spec, asked.node
-    policy = effective_alignment(spec, node)
+    policy = effective_alignment_policy(spec, node)
     if policy is None:
         word = f"pod asks {spec.alignment}, node has {node.alignment}"
     elif alignment_scopes_conflict(spec, node):

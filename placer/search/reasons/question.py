@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 
-from placer.state.label_index import LabelIndex, affinity_traits_of
+from placer.state.label_index import PodLabelIndex, traits_seen_by_affinity_terms
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Node, RunningPod
-from placer_models.effective import effective_alignment
+from placer_models.effective import effective_alignment_policy
 from placer_models.pod import PodSpec
 from placer_models.policy import AlignmentPolicy
 from placer_models.records import record
@@ -25,8 +25,10 @@ class RunningAffinityPods:
     """
 
     def __init__(self, running: Iterable[RunningPod]) -> None:
-        self._counts = Counter(affinity_traits_of(r.pod.spec, r.pod.namespace) for r in running)
-        self._index = LabelIndex((traits, traits) for traits in self._counts)
+        self._counts = Counter(
+            traits_seen_by_affinity_terms(r.pod.spec, r.pod.namespace) for r in running
+        )
+        self._index = PodLabelIndex((traits, traits) for traits in self._counts)
 
     def has(self, term: AffinityTerm, namespace: str) -> bool:
         """Return whether the term of a pod of the namespace means some of them."""
@@ -82,7 +84,7 @@ def has_pool_bound_pods(asked: PodOnNode) -> bool:
     binding = (AlignmentPolicy.RESTRICTED, AlignmentPolicy.SINGLE_NUMA_NODE)
     return any(
         not spec.qos.owns_cpus
-        and (spec.constrained_burst or effective_alignment(spec, asked.node) in binding)
+        and (spec.constrained_burst or effective_alignment_policy(spec, asked.node) in binding)
         for spec in (runner.pod.spec for runner in asked.running)
     )
 
@@ -150,7 +152,7 @@ def _shunning(running: Iterable[RunningPod], topology: str) -> Shunning:
     )
 
 
-def lacks_company(asked: PodOnNode) -> bool:
+def node_lacks_required_affinity_pod(asked: PodOnNode) -> bool:
     """Return whether the node lacks a pod that the pod has to be with."""
     return asked.crowd is not None and any(
         not asked.around(term).has(term, asked.namespace) and not _may_be_first(term, asked)

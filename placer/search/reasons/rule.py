@@ -123,7 +123,7 @@ def only_demands_of_rule(rule: str, demands: Iterable[RuleDemand]) -> list[RuleD
     return [demand for demand in demands if demand.rule == rule]
 
 
-def only_demands_of_type(kind: str, demands: Iterable[RuleDemand]) -> list[RuleDemand]:
+def only_demands_of_device_type(kind: str, demands: Iterable[RuleDemand]) -> list[RuleDemand]:
     """Return those of some demands that are about a type of device."""
     return [demand for demand in demands if demand.subject == kind]
 

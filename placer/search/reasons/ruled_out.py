@@ -9,12 +9,12 @@ from placer_models.pod import pods_of_gangs
 from placer_models.reasons import (
     Blocked,
     FewMembers,
-    GroupTooLarge,
+    FirstStageWithoutPlace,
+    GangGroupTooLarge,
     Illegal,
     IllegalGangInGroup,
     IllegalMembers,
     NotTried,
-    OccupancyStage,
     Reason,
 )
 from placer_models.relations import later_pods_may_make_nodes_fit
@@ -41,17 +41,17 @@ def are_all_pods_ruled_out(asked: Instance, left_out: Iterable[Unplaced]) -> boo
 
 def _is_proof(reason: Reason, *, moves: bool, opened: bool) -> bool:
     match reason:
-        case Blocked(when=OccupancyStage.EMPTY):
+        case Blocked(when=FirstStageWithoutPlace.EMPTY):
             return True
-        case Blocked(when=OccupancyStage.RUNNING):
+        case Blocked(when=FirstStageWithoutPlace.RUNNING):
             demands = (d for b, _ in reason.nodes for d in (b.demand, *b.others))
             return not moves and not any(REASON_RULES[d.rule].opened_by_others for d in demands)
         case Illegal() | IllegalMembers() | IllegalGangInGroup() | NotTried():
             return True
-        case FewMembers() | GroupTooLarge():
+        case FewMembers() | GangGroupTooLarge():
             # Found without the company that pods require, but with all else that others decide.
-            sooner = reason.when is OccupancyStage.EMPTY or (
-                reason.when is OccupancyStage.RUNNING and not moves
+            sooner = reason.when is FirstStageWithoutPlace.EMPTY or (
+                reason.when is FirstStageWithoutPlace.RUNNING and not moves
             )
             return sooner and not opened
         case _:

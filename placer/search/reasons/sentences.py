@@ -5,43 +5,43 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import assert_never
 
 from placer.search.reasons.text import GUESSED, blocked_nodes_text
-from placer_models.files.errors import (
+from placer_models.message_text import (
+    count_with_noun,
     in_quotes,
-    near_or_first_names,
-    number_with_noun,
+    near_or_first_names_text,
     spelling_suggestion,
 )
-from placer_models.network import LevelRuleKind
+from placer_models.network import GangNetworkLevelRuleKind
 from placer_models.pod import PodSpec
 from placer_models.reasons import (
     Blocked,
     DevicesHeldByCheckpointReason,
     FewMembers,
+    FirstStageWithoutPlace,
+    GangGroupTooLarge,
     GangMinimumReason,
-    GroupTooLarge,
+    GangNetworkLevelRuleReason,
     Illegal,
     IllegalGangInGroup,
     IllegalMembers,
-    LevelRuleReason,
     MovesAllowedReason,
-    NotFound,
     NotTried,
-    OccupancyStage,
     Reason,
-    ReasonTimeout,
+    ReasonNotFoundInTime,
     RejectedPlaceReason,
+    RoomButNoPlaceFound,
     UnknownName,
     UnknownNameKind,
-    WholeGroupReason,
+    WholeGangGroupReason,
 )
 
 NOT_NOW = "not now: running pods leave no room"
 NO_COMPANY = "not now: no node has both room and the company that it requires"
 TIME = "time: it ran out before the reason was looked into"
 WORDS = {
-    OccupancyStage.EMPTY: "never fits",
-    OccupancyStage.RUNNING: "not now",
-    OccupancyStage.PLACED: "outvoted",
+    FirstStageWithoutPlace.EMPTY: "never fits",
+    FirstStageWithoutPlace.RUNNING: "not now",
+    FirstStageWithoutPlace.PLACED: "outvoted",
 }
 """How a verdict begins."""
 
@@ -59,7 +59,7 @@ def reason_sentences(
     """
     for i, reason in enumerate(reasons):
         text = _sentence(reason, spec, few)
-        if i == 0 and isinstance(reason, FewMembers | GroupTooLarge):
+        if i == 0 and isinstance(reason, FewMembers | GangGroupTooLarge):
             text = f"{WORDS[reason.when]}: {text}"
         yield text
 
@@ -71,12 +71,12 @@ def _sentence(reason: Reason, spec: PodSpec, few: int | None) -> str:
             return f"{_verdict(reason)} ({on_nodes})"
         case FewMembers():
             return f"{_members_that_fit(reason)}{_guess(guessed=reason.guessed)}"
-        case GroupTooLarge():
+        case GangGroupTooLarge():
             text = f"gang group {reason.group} does not fit whole {reason.when.value}"
             return f"{text}{_guess(guessed=reason.guessed)}"
-        case ReasonTimeout():
+        case ReasonNotFoundInTime():
             return TIME
-        case NotFound():
+        case RoomButNoPlaceFound():
             if reason.gang:
                 return (
                     f"no place was found for gang {reason.gang}, "
@@ -97,7 +97,7 @@ def _sentence(reason: Reason, spec: PodSpec, few: int | None) -> str:
                 f"the judge rejected its place on node {reason.node} ({reason.why}): "
                 "this is a defect of placer, please report it"
             )
-        case LevelRuleReason():
+        case GangNetworkLevelRuleReason():
             return _level_rule_text(reason)
         case GangMinimumReason():
             if reason.running:
@@ -106,7 +106,7 @@ def _sentence(reason: Reason, spec: PodSpec, few: int | None) -> str:
                     f"({_needed(reason.minimum)})"
                 )
             return f"gang {reason.gang} runs with its minimum of {reason.minimum} or not at all"
-        case WholeGroupReason():
+        case WholeGangGroupReason():
             names = ", ".join(reason.gangs)
             return f"gang group {reason.group} runs whole or not at all: {names}"
         case Illegal():
@@ -145,7 +145,7 @@ def _guess(*, guessed: bool) -> str:
 
 
 def _verdict(reason: Blocked) -> str:
-    if reason.when is OccupancyStage.RUNNING:
+    if reason.when is FirstStageWithoutPlace.RUNNING:
         return NO_COMPANY if reason.alone else NOT_NOW
     return WORDS[reason.when]
 
@@ -156,7 +156,7 @@ def _unknown(reason: UnknownName) -> str:
     near = (
         spelling_suggestion(name, _own_labels(name, reason.known))
         if reason.what is UnknownNameKind.LABEL
-        else near_or_first_names(name, reason.known)
+        else near_or_first_names_text(name, reason.known)
     )
     of_type = f"no virtual function of type {in_quotes(reason.device_type)} has"
     match reason.what:
@@ -186,12 +186,12 @@ def _is_of_kubernetes(label: str) -> bool:
     return label.partition("/")[0].endswith(("kubernetes.io", "k8s.io")) and "/" in label
 
 
-def _level_rule_text(reason: LevelRuleReason) -> str:
+def _level_rule_text(reason: GangNetworkLevelRuleReason) -> str:
     rule = reason.rule
     match rule.grouping:
-        case LevelRuleKind.GATHER:
+        case GangNetworkLevelRuleKind.GATHER:
             return f"gather: all members that run are in one {rule.level}"
-        case LevelRuleKind.SPREAD:
-            return f"spread: at most {number_with_noun(rule.count, 'member')} in one {rule.level}"
-        case LevelRuleKind.MULTIPLES:
+        case GangNetworkLevelRuleKind.SPREAD:
+            return f"spread: at most {count_with_noun(rule.count, 'member')} in one {rule.level}"
+        case GangNetworkLevelRuleKind.MULTIPLES:
             return f"multiples: the members in a {rule.level} are a multiple of {rule.count}"

@@ -7,11 +7,11 @@ from functools import partial
 
 from placer.counting.account import Account, account_of
 from placer.search.baseline import StartingAccounts, running_pods_of_each_node
-from placer.search.budget import Budget
+from placer.search.budget import SolveBudget
 from placer.search.kept_blockers import (
     NODES_AT_ONCE,
     AskBlockerByNode,
-    BlockerColumnCache,
+    AskBlockerByNodeCache,
     LookAtMany,
     OverNodes,
 )
@@ -26,13 +26,13 @@ from placer.state.fits import RuleInTheWay, fit_of
 from placer.state.out_of_time import OutOfTimeError, Stop, raise_if_out_of_time
 from placer.state.problem_cache import ProblemCache
 from placer.state.requirements import PodRequirements, distinct_pod_requirements, relevant_facts_of
-from placer_models.cluster import Instance, Node, Nodes, RunningPod
+from placer_models.cluster import Instance, Node, NodesWithCachedFacts, RunningPod
 from placer_models.incremental import PersistentTuple
 from placer_models.placement import Placement
 from placer_models.pod import Pod, PodSpec, pods_of_gangs
 from placer_models.problem.problem import Fit
-from placer_models.reasons import Blocker, OccupancyStage, RuleDemand
-from placer_models.relations import looks_at_others, topology_keys_asked
+from placer_models.reasons import Blocker, FirstStageWithoutPlace, RuleDemand
+from placer_models.relations import asks_something_of_other_pods, topology_keys_asked
 from placer_models.variants import spec_on
 
 Running = PersistentTuple[tuple[RunningPod, ...]]
@@ -66,12 +66,12 @@ class NodesAtOccupancyStage:
 
     """
 
-    when: OccupancyStage
+    when: FirstStageWithoutPlace
     nodes: Sequence[Node]
     running: Running
     account_at: Callable[[int], Account]
     kinds: tuple[Node, ...]
-    budget: Budget
+    budget: SolveBudget
     is_over: Stop
     limits: DomainLimitBlockers
     known: ProblemCache
@@ -79,7 +79,7 @@ class NodesAtOccupancyStage:
     before: "NodesAtOccupancyStage | None" = None
     same: "tuple[NodesAtOccupancyStage, Collection[int]] | None" = None
     reaching: bool = False
-    kept: BlockerColumnCache | None = None
+    kept: AskBlockerByNodeCache | None = None
     idle: bool = False
     firsts: FirstAffinityPods | None = field(default_factory=FirstAffinityPods)
     _known: dict[Hashable, Blocker | None] = field(default_factory=dict)
@@ -233,7 +233,7 @@ class NodesAtOccupancyStage:
     def _looks_at_its_node(self, ask: PodRequirements) -> bool:
         """Return whether nothing beyond a node decides if pods have a place there."""
         beyond = self.crowd is not None and self.crowd.domains
-        return not (beyond or looks_at_others(ask.spec))
+        return not (beyond or asks_something_of_other_pods(ask.spec))
 
     def own_blocker(self, ask: PodRequirements, index: int) -> Blocker | None:
         """Return what blocks pods at this stage, if no stage before it does."""
@@ -304,7 +304,7 @@ def nodes_at_occupancy_stages(
     asked: Instance,
     before: StartingAccounts,
     placement: Placement,
-    budget: Budget,
+    budget: SolveBudget,
 ) -> tuple[NodesAtOccupancyStage, NodesAtOccupancyStage, NodesAtOccupancyStage]:
     """Return the stages: nodes empty, with what runs, and with what is placed as well.
 
@@ -316,7 +316,7 @@ def nodes_at_occupancy_stages(
         budget: What looking into it may cost.
 
     """
-    nodes, accounts, cache = Nodes.of(instance.nodes), before.accounts, before.cache
+    nodes, accounts, cache = NodesWithCachedFacts.of(instance.nodes), before.accounts, before.cache
     affine = cache.problems.sums_of(accounts).affine
     keys = _keys(accounts if affine else (), pods_of_gangs(asked.gangs))
     asks, _ = distinct_pod_requirements(asked, affine=affine)
@@ -336,7 +336,7 @@ def nodes_at_occupancy_stages(
         nodes_at_occupancy_stages, lambda: PersistentTuple.of(((),) * len(nodes))
     )
     first = NodesAtOccupancyStage(
-        OccupancyStage.EMPTY,
+        FirstStageWithoutPlace.EMPTY,
         nodes,
         nobody,
         when_empty,
@@ -350,7 +350,7 @@ def nodes_at_occupancy_stages(
     )
     cache.blockers.turn_to(instance.nodes, accounts)
     second = NodesAtOccupancyStage(
-        OccupancyStage.RUNNING,
+        FirstStageWithoutPlace.RUNNING,
         nodes,
         before.running,
         accounts.__getitem__,
@@ -387,7 +387,7 @@ def nodes_at_occupancy_stages(
         except OutOfTimeError:
             firsts = None
     third = NodesAtOccupancyStage(
-        OccupancyStage.PLACED,
+        FirstStageWithoutPlace.PLACED,
         nodes,
         together,
         left,
@@ -399,7 +399,7 @@ def nodes_at_occupancy_stages(
         crowd,
         first,
         same=(second, touched),
-        reaching=any(looks_at_others(runner.pod.spec) for runner in arrived),
+        reaching=any(asks_something_of_other_pods(runner.pod.spec) for runner in arrived),
         firsts=firsts,
     )
     return first, second, third
@@ -417,7 +417,7 @@ def _keys(accounts: Iterable[Account], pods: Iterable[Pod]) -> tuple[str, ...]:
 
 
 def _by_domain(
-    nodes: Nodes, running: Iterable[RunningPod], keys: tuple[str, ...]
+    nodes: NodesWithCachedFacts, running: Iterable[RunningPod], keys: tuple[str, ...]
 ) -> dict[str, dict[str, list[RunningPod]]]:
     """Return key -> domain -> the pods that run there."""
     found: dict[str, dict[str, list[RunningPod]]] = {key: {} for key in keys}
@@ -430,7 +430,7 @@ def _by_domain(
     return found
 
 
-def _with(running: Running, nodes: Nodes, arrived: Iterable[RunningPod]) -> Running:
+def _with(running: Running, nodes: NodesWithCachedFacts, arrived: Iterable[RunningPod]) -> Running:
     """Return what runs on each node once more pods have arrived."""
     there: dict[int, list[RunningPod]] = {}
     for runner in arrived:

@@ -38,7 +38,7 @@ def blocked_nodes_text(blockers: Counter[Blocker], spec: PodSpec, few: int | Non
     said: Counter[str] = Counter()
     demand_of: dict[str, RuleDemand] = {}
     for blocker, count in blockers.items():
-        text = text_of_blocker(blocker, spec)
+        text = blocker_text(blocker, spec)
         said[text] += count
         demand_of[text] = blocker.demand
 
@@ -56,7 +56,7 @@ def blocked_nodes_text(blockers: Counter[Blocker], spec: PodSpec, few: int | Non
 
 
 @lru_cache(maxsize=4096)  # pods of a shape are refused again and again
-def text_of_blocker(blocker: Blocker, spec: PodSpec) -> str:
+def blocker_text(blocker: Blocker, spec: PodSpec) -> str:
     """Return what blocks the pod on a node."""
     demand, others = blocker.demand, blocker.others
     text, told = REASON_RULES[demand.rule].tell(demand, others, spec)

@@ -13,38 +13,38 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from placer.search.baseline import StartingAccounts
-from placer.search.budget import Budget
+from placer.search.budget import SolveBudget
 from placer.search.reasons.alone import reason_budget
 from placer.search.reasons.gangs import (
-    StagedReason,
-    gang_group_shortage,
+    NoPlaceReasonFromOccupancyStage,
     level_rule_blocking_node,
     staged_reason_of_gang,
+    staged_reason_of_gang_group,
 )
 from placer.search.reasons.register import REASON_RULES
 from placer.search.reasons.sentences import reason_sentences
 from placer.search.reasons.stages import NodesAtOccupancyStage, nodes_at_occupancy_stages
 from placer.search.reasons.unknown_names import NamesKnownToNodes
-from placer.state.network import required_levels
+from placer.state.network import network_levels_required_by_gang
 from placer.state.out_of_time import OutOfTimeError
 from placer.state.requirements import PodRequirements
-from placer_models.cluster import Instance, Node, Nodes
+from placer_models.cluster import Instance, Node, NodesWithCachedFacts
 from placer_models.device import GPU, is_mig_instance
 from placer_models.left_out import PodLeftOutBeforeSolve
-from placer_models.placement import NamespacedName, Placement, RejectedPlace, Unplaced
+from placer_models.placement import NamespacedName, Placement, PlaceRejectedByJudge, Unplaced
 from placer_models.pod import Gang, GangGroup, Pod, PodSpec, pods_of_gangs
 from placer_models.reasons import (
     Blocked,
     DevicesHeldByCheckpointReason,
+    FirstStageWithoutPlace,
     GangMinimumReason,
-    LevelRuleReason,
+    GangNetworkLevelRuleReason,
     MovesAllowedReason,
-    NotFound,
-    OccupancyStage,
     Reason,
-    ReasonTimeout,
+    ReasonNotFoundInTime,
     RejectedPlaceReason,
-    WholeGroupReason,
+    RoomButNoPlaceFound,
+    WholeGangGroupReason,
 )
 
 
@@ -53,8 +53,8 @@ def why_unplaced(
     asked: Instance,
     before: StartingAccounts,
     placement: Placement,
-    budget: Budget,
-    rejected: Sequence[RejectedPlace] = (),
+    budget: SolveBudget,
+    rejected: Sequence[PlaceRejectedByJudge] = (),
 ) -> tuple[Unplaced, ...]:
     """List the pods without a place, each with its reasons.
 
@@ -116,11 +116,13 @@ class _Verdict:
 
     """
 
-    short: StagedReason | None
+    short: NoPlaceReasonFromOccupancyStage | None
     room: str = ""
 
 
-_NOT_LOOKED_AT = StagedReason(OccupancyStage.EMPTY, ReasonTimeout())
+_NOT_LOOKED_AT = NoPlaceReasonFromOccupancyStage(
+    FirstStageWithoutPlace.EMPTY, ReasonNotFoundInTime()
+)
 """What is said of a pod or a gang for which no time is left."""
 
 
@@ -133,7 +135,7 @@ class _Reasons:
         asked: Instance,
         placement: Placement,
         stages: tuple[NodesAtOccupancyStage, NodesAtOccupancyStage, NodesAtOccupancyStage] | None,
-        budget: Budget,
+        budget: SolveBudget,
     ) -> None:
         self._instance = instance
         self._moves = tuple(_moves_allowed(asked))
@@ -142,10 +144,10 @@ class _Reasons:
         self._ended = stages is None
         self._pods: dict[Hashable, _Verdict] = {}
         self._told: dict[Hashable, tuple[tuple[str, ...], tuple[Reason, ...]]] = {}
-        self._gangs: dict[Hashable, list[StagedReason]] = {}
+        self._gangs: dict[Hashable, list[NoPlaceReasonFromOccupancyStage]] = {}
         self._names: NamesKnownToNodes | None = None
         self._group_of = {key: group for group in instance.groups for key in group.gangs}
-        nodes = Nodes.of(instance.nodes)
+        nodes = NodesWithCachedFacts.of(instance.nodes)
         node_of = {place.key: nodes[nodes.position[place.node]] for place in placement.pods}
         self._members = {
             gang.key: [node_of[pod.key] for pod in gang.pods if pod.key in node_of]
@@ -198,30 +200,32 @@ class _Reasons:
         if first is not None:
             yield first.why
         elif gang.lone or members:
-            yield NotFound(node=verdict.room)
+            yield RoomButNoPlaceFound(node=verdict.room)
         else:
-            yield NotFound(gang=gang.name)
+            yield RoomButNoPlaceFound(gang=gang.name)
         if first is not None and pod.spec.requests.devices:
-            nodes = Nodes.of(self._instance.nodes)
+            nodes = NodesWithCachedFacts.of(self._instance.nodes)
             kept = nodes.remembered(
-                device_counts_held_by_checkpoints, partial(device_counts_held_by_checkpoints, nodes)
+                checkpoint_reasons_by_device_type, partial(checkpoint_reasons_by_device_type, nodes)
             )
             yield from kept_from_pod_by_checkpoints(pod.spec, first.why, kept)
         if verdict.short is _NOT_LOOKED_AT:
             pass  # nor is there time for what else could be said
-        elif verdict.short and verdict.short.when is OccupancyStage.EMPTY:
+        elif verdict.short and verdict.short.when is FirstStageWithoutPlace.EMPTY:
             self._names = self._names or NamesKnownToNodes(self._instance.nodes)
             yield from self._names.unknown_names(pod.spec)
         else:
             yield from self._moves
         if not gang.lone:
-            yield from (LevelRuleReason(rule) for rule in gang.levels if rule.required)
+            yield from (GangNetworkLevelRuleReason(rule) for rule in gang.levels if rule.required)
             yield GangMinimumReason(gang.name, len(members), len(gang.pods), gang.minimum)
         yield from (
-            found.why for found in short if found.why != ReasonTimeout() and found is not first
+            found.why
+            for found in short
+            if found.why != ReasonNotFoundInTime() and found is not first
         )
         if not members and (group := self._group(gang)):
-            yield WholeGroupReason(group.name, tuple(name for _, name in group.gangs))
+            yield WholeGangGroupReason(group.name, tuple(name for _, name in group.gangs))
 
     def _verdict(self, pod: Pod, gang: Gang) -> _Verdict:
         """Return the verdict on a pod by itself, beside the members of its gang that run."""
@@ -236,7 +240,7 @@ class _Reasons:
 
     def _question(self, pod: Pod, gang: Gang) -> tuple[PodRequirements, tuple[str, str] | None]:
         """Return a key: pods with the same one share a verdict."""
-        ask = PodRequirements(pod.spec, required_levels(gang), pod.namespace)
+        ask = PodRequirements(pod.spec, network_levels_required_by_gang(gang), pod.namespace)
         return ask, gang.key if self._members[gang.key] else None
 
     def _looked_into(
@@ -261,13 +265,15 @@ class _Reasons:
                 if alone and not isinstance(later := third.blockers(ask), int):
                     found = later
             except OutOfTimeError:
-                return _Verdict(StagedReason(stage.when, ReasonTimeout()))
+                return _Verdict(NoPlaceReasonFromOccupancyStage(stage.when, ReasonNotFoundInTime()))
             return _Verdict(
-                StagedReason(stage.when, Blocked(stage.when, tuple(found.items()), alone))
+                NoPlaceReasonFromOccupancyStage(
+                    stage.when, Blocked(stage.when, tuple(found.items()), alone)
+                )
             )
         return _Verdict(None, room=self._instance.nodes[room].name)
 
-    def _short(self, gang: Gang) -> list[StagedReason]:
+    def _short(self, gang: Gang) -> list[NoPlaceReasonFromOccupancyStage]:
         """Return from when on a gang that does not run, and its group, are short of places."""
         if self._members[gang.key] or (gang.lone and not self._group(gang)):
             return []
@@ -280,7 +286,7 @@ class _Reasons:
                     known = group.namespace, group.name, group.gangs
                     if known not in self._gangs:
                         gangs = [g for g in self._instance.gangs if g.key in group.gangs]
-                        short = gang_group_shortage(group, gangs, stages)
+                        short = staged_reason_of_gang_group(group, gangs, stages)
                         self._gangs[known] = [short] if short else []
                     found += self._gangs[known]
             self._gangs[gang.key] = [short for short in found if short]
@@ -290,12 +296,14 @@ class _Reasons:
         return self._group_of.get(gang.key)
 
 
-def reason_at_earliest_stage(found: Iterable[StagedReason]) -> StagedReason | None:
+def reason_at_earliest_stage(
+    found: Iterable[NoPlaceReasonFromOccupancyStage],
+) -> NoPlaceReasonFromOccupancyStage | None:
     """Return what holds at the earliest stage; of several there, one with a known reason."""
-    order = list(OccupancyStage)
+    order = list(FirstStageWithoutPlace)
     return min(
         found,
-        key=lambda short: (order.index(short.when), short.why == ReasonTimeout()),
+        key=lambda short: (order.index(short.when), short.why == ReasonNotFoundInTime()),
         default=None,
     )
 
@@ -306,7 +314,7 @@ def _moves_allowed(asked: Instance) -> Iterator[MovesAllowedReason]:
         yield MovesAllowedReason(could, min(asked.move_budget, could))
 
 
-def device_counts_held_by_checkpoints(
+def checkpoint_reasons_by_device_type(
     nodes: Sequence[Node],
 ) -> dict[str, DevicesHeldByCheckpointReason]:
     """Return type -> how many devices checkpoints keep from pods, for types with any."""
@@ -335,7 +343,7 @@ def kept_from_pod_by_checkpoints(
         kept: What checkpoints keep, by type.
 
     """
-    if why == ReasonTimeout():
+    if why == ReasonNotFoundInTime():
         return
     asked = {GPU if is_mig_instance(one.type) else one.type for one in spec.requests.devices}
     if isinstance(why, Blocked):

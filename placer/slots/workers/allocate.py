@@ -9,21 +9,25 @@ from typing import NamedTuple
 from placer.packing.bins import Counts
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
-from placer.slots.resources import ResourceAmounts, ResourceProfile, add_amounts
-from placer.slots.workers.as_instance import SlotsAsInstance, enough_new_workers, slot_problem
-from placer.slots.workers.in_order import InOrderFilling
+from placer.slots.resources import ResourceProfile, SlotResourceAmounts, add_slot_amounts
+from placer.slots.workers.as_instance import (
+    SlotsOnWorkersAsPodsOnNodes,
+    slots_on_workers_as_pods_on_nodes,
+    sufficient_new_worker_count,
+)
+from placer.slots.workers.in_order import InOrderSlotPacker
 from placer.slots.workers.model import (
-    JobNeeds,
-    SlotAllocation,
-    SlotGrant,
+    DataflowWorkers,
+    SlotAllocationResult,
+    SlotsGrantedOnWorker,
+    SlotsNeededByJob,
     WorkerMatchingStrategy,
-    Workers,
 )
 from placer.slots.workers.packing import slot_packing_problem, workers_taking_new_slots
 from placer.slots.workers.reserve import (
-    least_new_workers_for_reserve,
-    total_resources_of_workers,
-    workers_short_of_reserve,
+    free_and_total_of_workers,
+    least_new_worker_count_for_reserve,
+    new_worker_count_to_fill_reserve,
 )
 from placer_models.goals import OPENED
 from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed, Placement
@@ -33,14 +37,14 @@ WORK_LIMIT = 20
 
 
 def allocate_slots(
-    workers: Workers,
-    jobs: Sequence[JobNeeds],
+    workers: DataflowWorkers,
+    jobs: Sequence[SlotsNeededByJob],
     *,
     most_new: int | None = None,
     weights: Sequence[int] | None = None,
     work_limit: int = WORK_LIMIT,
     time_limit_s: float | None = None,
-) -> SlotAllocation:
+) -> SlotAllocationResult:
     """Give jobs their slots with as few new workers as can be (F27).
 
     The placement solver does it: workers are nodes, those that could be started are
@@ -62,12 +66,12 @@ def allocate_slots(
     types = list(dict.fromkeys(need.profile for job in jobs for need in job.needs))
     packing = slot_packing_problem(workers, types, _counts(jobs, types))
     usual = _best_in_order(workers, jobs, most_new)
-    offers = enough_new_workers(packing)
+    offers = sufficient_new_worker_count(packing)
     if most_new is not None:
         offers = min(offers, most_new)
     if usual is not None:
         offers = min(offers, _started(workers, usual))
-    problem = slot_problem(packing, types, jobs, offers, weights)
+    problem = slots_on_workers_as_pods_on_nodes(packing, types, jobs, offers, weights)
     options = SolveOptions(work_limit=work_limit, workers=1)
     if time_limit_s is not None:
         options = SolveOptions(time_limit_s=_left_s(time_limit_s, started_s), workers=1)
@@ -103,8 +107,8 @@ def _left_s(limit_s: float, started_s: float) -> float:
 
 
 def _best_in_order(
-    workers: Workers, jobs: Sequence[JobNeeds], most_new: int | None
-) -> SlotAllocation | None:
+    workers: DataflowWorkers, jobs: Sequence[SlotsNeededByJob], most_new: int | None
+) -> SlotAllocationResult | None:
     """Return the best of the usual ways that serves all jobs; None: none does."""
     found = [
         allocate_slots_in_order(workers, jobs, matching) for matching in WorkerMatchingStrategy
@@ -117,7 +121,7 @@ def _best_in_order(
     return min(served, key=lambda way: way.new_workers, default=None)
 
 
-def _started(workers: Workers, allocation: SlotAllocation) -> int:
+def _started(workers: DataflowWorkers, allocation: SlotAllocationResult) -> int:
     """Return how many new workers have slots; the reserve may want more."""
     there = len(workers.pending)
     return max((grant.worker - there + 1 for grant in allocation.on_pending), default=0)
@@ -143,9 +147,9 @@ def _settled(answer: Answer) -> bool:
 
 
 def _given(
-    problem: SlotsAsInstance,
+    problem: SlotsOnWorkersAsPodsOnNodes,
     answer: Answer,
-    jobs: Sequence[JobNeeds],
+    jobs: Sequence[SlotsNeededByJob],
     types: Sequence[ResourceProfile],
 ) -> list["_Given"]:
     """Return which job has slots where; new workers that are used come first."""
@@ -165,15 +169,15 @@ def _given(
     ]
 
 
-def _slots(job: JobNeeds) -> int:
+def _slots(job: SlotsNeededByJob) -> int:
     return sum(need.count for need in job.needs)
 
 
 def allocate_slots_in_order(
-    workers: Workers,
-    jobs: Sequence[JobNeeds],
+    workers: DataflowWorkers,
+    jobs: Sequence[SlotsNeededByJob],
     matching: WorkerMatchingStrategy = WorkerMatchingStrategy.FIRST_FIT,
-) -> SlotAllocation:
+) -> SlotAllocationResult:
     """Give jobs their slots one after another, as dataflow runtimes do today.
 
     Running workers are matched as told, pending and new ones first fit. A job of which
@@ -182,7 +186,7 @@ def allocate_slots_in_order(
     asked = [(job.job, need) for job in jobs for need in job.needs]
     # A type for each need of each job, so that the filling tells jobs apart.
     packing = slot_packing_problem(workers, [need.profile for _, need in asked], ())
-    state = InOrderFilling(packing, len(workers_taking_new_slots(workers)))
+    state = InOrderSlotPacker(packing, len(workers_taking_new_slots(workers)))
     unfulfillable: dict[str, None] = {}
     for item, (job, need) in enumerate(asked):
         left = state.onto_running(item, need.count, matching)
@@ -206,7 +210,7 @@ class _Given(NamedTuple):
     slots: int
 
 
-def _counts(jobs: Sequence[JobNeeds], types: Sequence[ResourceProfile]) -> Counts:
+def _counts(jobs: Sequence[SlotsNeededByJob], types: Sequence[ResourceProfile]) -> Counts:
     counts = dict.fromkeys(types, 0)
     for job in jobs:
         for need in job.needs:
@@ -215,17 +219,17 @@ def _counts(jobs: Sequence[JobNeeds], types: Sequence[ResourceProfile]) -> Count
 
 
 def _allocation(
-    workers: Workers,
+    workers: DataflowWorkers,
     given: Sequence[_Given],
     new: int,
     bound: int | None,
     unfulfillable: tuple[str, ...],
     settled: bool = True,
-) -> SlotAllocation:
+) -> SlotAllocationResult:
     """Return grants by worker, with what the reserve wants on top."""
     running = workers_taking_new_slots(workers)
     spec = workers.spec
-    there: list[tuple[ResourceAmounts, ResourceAmounts, ResourceAmounts]] = [
+    there: list[tuple[SlotResourceAmounts, SlotResourceAmounts, SlotResourceAmounts]] = [
         *(
             (w.available, w.total, w.default_slot)
             for w in map(workers.registered.__getitem__, running)
@@ -236,21 +240,21 @@ def _allocation(
     free = [room for room, _, _ in there]
     on_registered, on_pending = [], []
     for bin, job, profile, count in given:
-        slot = profile if isinstance(profile, ResourceAmounts) else there[bin][2]
-        free[bin] = add_amounts(free[bin], slot, -count)
+        slot = profile if isinstance(profile, SlotResourceAmounts) else there[bin][2]
+        free[bin] = add_slot_amounts(free[bin], slot, -count)
         if bin < len(running):
-            on_registered.append(SlotGrant(running[bin], job, slot, count))
+            on_registered.append(SlotsGrantedOnWorker(running[bin], job, slot, count))
         else:
-            on_pending.append(SlotGrant(bin - len(running), job, slot, count))
-    stock = total_resources_of_workers(
+            on_pending.append(SlotsGrantedOnWorker(bin - len(running), job, slot, count))
+    stock = free_and_total_of_workers(
         (rest, total) for rest, (_, total, _) in zip(free, there, strict=True)
     )
-    extra = workers_short_of_reserve(stock, spec, workers.reserve)
+    extra = new_worker_count_to_fill_reserve(stock, spec, workers.reserve)
     if bound is not None:
         needs = Counter[ResourceProfile]()
         for _, _, profile, count in given:
             needs[profile] += count
-        bound = max(bound, least_new_workers_for_reserve(workers, needs))
-    return SlotAllocation(
+        bound = max(bound, least_new_worker_count_for_reserve(workers, needs))
+    return SlotAllocationResult(
         tuple(on_registered), tuple(on_pending), new + extra, bound, unfulfillable, settled
     )

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count, islice
 
-from placer.packing.bins import Bin, PackingProblem, Vector
+from placer.packing.bins import PackingBin, PackingProblem, Vector
 from placer.slots.resources import ResourceProfile
-from placer.slots.workers.model import JobNeeds
+from placer.slots.workers.model import SlotsNeededByJob
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
@@ -22,7 +22,7 @@ _HOST = Machine(
 
 
 @dataclass(frozen=True, slots=True)
-class SlotsAsInstance:
+class SlotsOnWorkersAsPodsOnNodes:
     """The problem, and what its names stand for.
 
     Attributes:
@@ -36,13 +36,13 @@ class SlotsAsInstance:
     thing_of: dict[str, tuple[int, int]]
 
 
-def slot_problem(
+def slots_on_workers_as_pods_on_nodes(
     packing: PackingProblem,
     types: Sequence[ResourceProfile],
-    jobs: Sequence[JobNeeds],
+    jobs: Sequence[SlotsNeededByJob],
     offers: int,
     weights: Sequence[int] | None,
-) -> SlotsAsInstance:
+) -> SlotsOnWorkersAsPodsOnNodes:
     """Write down who could go where.
 
     A worker's amounts are extended resources, for a slot has no CPUs or memory of its
@@ -107,14 +107,14 @@ def slot_problem(
                     weight=1 if weights is None else weights[place],
                 )
             )
-    return SlotsAsInstance(
+    return SlotsOnWorkersAsPodsOnNodes(
         Instance(nodes=nodes, gangs=tuple(gangs), name="slots"),
         {node.name: number for number, node in enumerate(nodes)},
         thing_of,
     )
 
 
-def enough_new_workers(packing: PackingProblem) -> int:
+def sufficient_new_worker_count(packing: PackingProblem) -> int:
     """Return a number of new workers that is enough for all that a new worker can hold."""
     fresh = packing.fresh
     return sum(
@@ -124,7 +124,7 @@ def enough_new_workers(packing: PackingProblem) -> int:
     )
 
 
-def _held(bin: Bin, item: int, most: int) -> int:
+def _held(bin: PackingBin, item: int, most: int) -> int:
     """Return how many things of a type, of so many, an empty bin holds."""
     sizes = zip(bin.room, bin.sizes[item], strict=True)
     return min((room // size for room, size in sizes if size), default=most)

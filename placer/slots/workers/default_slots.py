@@ -6,11 +6,11 @@ from placer.slots.fractions import PLACES
 from placer.slots.resources import (
     ANY,
     ZERO,
-    ResourceAmounts,
     ResourceProfile,
+    SlotResourceAmounts,
     sorted_nonzero_amounts,
 )
-from placer.slots.workers.model import WorkerSpec
+from placer.slots.workers.model import NewWorkerSpec
 
 _UNITS = 10**PLACES
 _AGREE = Decimal("1e-6")
@@ -20,8 +20,8 @@ NO_END = 2**31 - 1
 
 
 def worker_spec(
-    total: ResourceAmounts, *, slots: int | None = None, fraction: Decimal | None = None
-) -> WorkerSpec:
+    total: SlotResourceAmounts, *, slots: int | None = None, fraction: Decimal | None = None
+) -> NewWorkerSpec:
     """Return a worker whose default slot is given as a count, a fraction of it, or both.
 
     Raises:
@@ -40,10 +40,10 @@ def worker_spec(
             f"and one slot is {fraction} of it, not 1/{slots}; give one of the two"
         )
     numerator, denominator = (1, slots) if slots else (int((fraction or 0) * _UNITS), _UNITS)
-    return WorkerSpec(total, _part(total, numerator, denominator))
+    return NewWorkerSpec(total, _part(total, numerator, denominator))
 
 
-def default_slot(total: ResourceAmounts, slots: int) -> ResourceAmounts:
+def default_slot(total: SlotResourceAmounts, slots: int) -> SlotResourceAmounts:
     """Return one of so many equal slots of a worker, each field rounded down.
 
     Raises:
@@ -53,7 +53,7 @@ def default_slot(total: ResourceAmounts, slots: int) -> ResourceAmounts:
     return worker_spec(total, slots=slots).default_slot
 
 
-def slots_per_worker(total: ResourceProfile, slot: ResourceAmounts) -> int:
+def slots_per_worker(total: ResourceProfile, slot: SlotResourceAmounts) -> int:
     """Return how many slots of a size a worker holds; one of ``ANY`` holds ``NO_END``.
 
     Raises:
@@ -62,7 +62,7 @@ def slots_per_worker(total: ResourceProfile, slot: ResourceAmounts) -> int:
     """
     if total is ANY:
         return NO_END
-    if not isinstance(total, ResourceAmounts):
+    if not isinstance(total, SlotResourceAmounts):
         raise ValueError("the worker's total is unknown; say what it has")
     if slot == ZERO:
         raise ValueError("a slot of nothing fits any number of times; give it resources")
@@ -71,12 +71,12 @@ def slots_per_worker(total: ResourceProfile, slot: ResourceAmounts) -> int:
     return min(has // wants for has, wants in (*plain, *more) if wants)
 
 
-def _part(total: ResourceAmounts, numerator: int, denominator: int) -> ResourceAmounts:
+def _part(total: SlotResourceAmounts, numerator: int, denominator: int) -> SlotResourceAmounts:
     """Return the part of each field, rounded down; CPUs to hundred-millionths."""
     cpu, heap, off_heap, on_managed, off_managed, network = (
         amount * numerator // denominator for amount in total.plain
     )
     more = {name: amount * numerator // denominator for name, amount in total.extended_e8}
-    return ResourceAmounts(
+    return SlotResourceAmounts(
         cpu, heap, off_heap, on_managed, off_managed, network, sorted_nonzero_amounts(more)
     )

@@ -3,16 +3,22 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from placer.slots.amount_text import FIELDS, format_e8
-from placer.slots.resources import ZERO, add_amounts, profile_shortages
+from placer.slots.amount_text import FIELDS, format_hundred_millionths
+from placer.slots.resources import ZERO, add_slot_amounts, slot_amount_shortages
 from placer.slots.workers.default_slots import worker_spec
-from placer.slots.workers.model import RequestedWorker, Worker, WorkerReserve, Workers, WorkerSpec
+from placer.slots.workers.model import (
+    DataflowWorkers,
+    NewWorkerSpec,
+    RequestedWorker,
+    Worker,
+    WorkerReserve,
+)
 from placer.slots.workers.place import NamedWorkers
 from placer.slots.workers.schema import (
+    NewWorkerSpecPart,
     RegisteredWorkerPart,
     WorkerPart,
     WorkersFile,
-    WorkersSpecPart,
     WorkerTotalResourcesPart,
 )
 from placer_models.files.faults import DocumentLocation
@@ -43,7 +49,7 @@ class _Builder:
         self.place.faults.raise_first()  # The others are read with it.
         self._check_names(part)
         pool = NamedWorkers(
-            Workers(
+            DataflowWorkers(
                 spec,
                 tuple(
                     self._registered(worker, part.worker, self.place.at("registered", i))
@@ -77,38 +83,40 @@ class _Builder:
                     )
 
     def _registered(
-        self, part: RegisteredWorkerPart, new: WorkersSpecPart, place: DocumentLocation
+        self, part: RegisteredWorkerPart, new: NewWorkerSpecPart, place: DocumentLocation
     ) -> Worker:
         its = self._worker(part, new, place)
         used = part.used.amounts()
-        for name, has, wants in profile_shortages(its.total, used):
-            say = str if name.endswith("_bytes") else format_e8
+        for name, has, wants in slot_amount_shortages(its.total, used):
+            say = str if name.endswith("_bytes") else format_hundred_millionths
             place.at("used").fault(
                 f"slots use {say(wants)} {FIELDS.get(name, name)} of worker '{part.name}', "
                 f"which has {say(has)}; lower it, or raise resources"
             )
             return Worker(its.total, its.total, its.default_slot)
-        return Worker(its.total, add_amounts(its.total, used, -1), its.default_slot, part.blocked)
+        return Worker(
+            its.total, add_slot_amounts(its.total, used, -1), its.default_slot, part.blocked
+        )
 
     def _pending(
-        self, part: WorkerPart, new: WorkersSpecPart, place: DocumentLocation
+        self, part: WorkerPart, new: NewWorkerSpecPart, place: DocumentLocation
     ) -> RequestedWorker:
         its = self._worker(part, new, place)
         return RequestedWorker(its.total, its.default_slot)
 
     def _worker(
-        self, part: WorkerPart, new: WorkersSpecPart, place: DocumentLocation
-    ) -> WorkerSpec:
+        self, part: WorkerPart, new: NewWorkerSpecPart, place: DocumentLocation
+    ) -> NewWorkerSpec:
         """Return what a worker is: what it does not say is as in a new one."""
         sized = new if part.slots is None and part.slot_fraction is None else part
         return self._spec(sized, part.resources or new.resources, place)
 
     def _spec(
         self,
-        sized: WorkersSpecPart | WorkerPart,
+        sized: NewWorkerSpecPart | WorkerPart,
         total: WorkerTotalResourcesPart,
         place: DocumentLocation,
-    ) -> WorkerSpec:
+    ) -> NewWorkerSpec:
         has = total.amounts()
         if has == ZERO:
             place.at("resources").fault("a worker of nothing holds no slot; raise an amount")
@@ -118,12 +126,12 @@ class _Builder:
             spec = worker_spec(has, slots=sized.slots, fraction=fraction)
         except ValueError as error:
             size.fault(str(error))
-            return WorkerSpec(has, has)
+            return NewWorkerSpec(has, has)
         if has != ZERO and spec.default_slot == ZERO:
             size.fault("nothing is left for one slot; make slots fewer and larger")
         return spec
 
-    def _reserve(self, part: WorkersFile, spec: WorkerSpec) -> WorkerReserve:
+    def _reserve(self, part: WorkersFile, spec: NewWorkerSpec) -> WorkerReserve:
         place = self.place.at("reserve")
         its = part.reserve
         if its.redundant_workers < 0:

@@ -9,7 +9,7 @@ from placer.slots.workers.model import WorkerMatchingStrategy
 from placer.slots.workers.packing import SlotPackingProblem
 
 
-class InOrderFilling:
+class InOrderSlotPacker:
     """Bins that are filled while things come in.
 
     Args:

@@ -3,20 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from placer.slots.compiled import CompiledJob, RegionGang
-from placer.slots.resources import ZERO, ResourceAmounts, ResourceProfile, profile_shortages
+from placer.slots.compiled import CompiledDataflowJob, RegionGang
+from placer.slots.resources import ZERO, ResourceProfile, SlotResourceAmounts, slot_amount_shortages
 from placer.slots.workers.default_slots import slots_per_worker
-from placer.slots.workers.model import SlotAllocation, Workers
+from placer.slots.workers.model import DataflowWorkers, SlotAllocationResult
 
 
 @dataclass(frozen=True, slots=True)
-class SlotTooLarge:
+class SlotTooLargeReason:
     """A slot does not fit a new worker, and the existing workers cannot hold all of them.
 
     Attributes:
         group: Whose slot it is, by index.
-        amounts: (field of ``ResourceAmounts`` or extended resource, what a slot takes, what a new
-            worker has), where that is less.
+        amounts: (field of ``SlotResourceAmounts`` or extended resource, what a slot takes, what a
+            new worker has), where that is less.
 
     """
 
@@ -25,7 +25,7 @@ class SlotTooLarge:
 
 
 @dataclass(frozen=True, slots=True)
-class WorkerLimitExceeded:
+class WorkerLimitExceededReason:
     """More new workers would be needed than a limit allows.
 
     Attributes:
@@ -39,7 +39,7 @@ class WorkerLimitExceeded:
 
 
 @dataclass(frozen=True, slots=True)
-class ExistingWorkersFull:
+class ExistingWorkersFullReason:
     """Only existing workers could hold a slot, and not beside the others.
 
     Attributes:
@@ -49,19 +49,24 @@ class ExistingWorkersFull:
     """
 
     group: int
-    limit: WorkerLimitExceeded | None
+    limit: WorkerLimitExceededReason | None
 
 
 @dataclass(frozen=True, slots=True)
-class UndecidedInTime:
+class SlotsUndecidedInTimeReason:
     """The time ended without a place found or ruled out."""
 
 
-LackReason = SlotTooLarge | WorkerLimitExceeded | ExistingWorkersFull | UndecidedInTime
+LackReason = (
+    SlotTooLargeReason
+    | WorkerLimitExceededReason
+    | ExistingWorkersFullReason
+    | SlotsUndecidedInTimeReason
+)
 
 
 @dataclass(frozen=True, slots=True)
-class GangWithoutSlots:
+class RegionGangWithoutSlots:
     """A gang without slots, and why.
 
     Attributes:
@@ -74,12 +79,12 @@ class GangWithoutSlots:
 
 
 def why_gang_lacks_slots(
-    job: CompiledJob,
+    job: CompiledDataflowJob,
     gang: int,
-    workers: Workers,
-    limit: WorkerLimitExceeded | None,
-    allocation: SlotAllocation,
-) -> GangWithoutSlots:
+    workers: DataflowWorkers,
+    limit: WorkerLimitExceededReason | None,
+    allocation: SlotAllocationResult,
+) -> RegionGangWithoutSlots:
     """Return why the allocation has no slots for the gang.
 
     Args:
@@ -93,30 +98,32 @@ def why_gang_lacks_slots(
     misfits = _misfits(job, job.gangs[gang], workers)
     for group, count in misfits:
         slot = job.groups[group].slot
-        assert isinstance(slot, ResourceAmounts)  # A default slot fits every worker.
+        assert isinstance(slot, SlotResourceAmounts)  # A default slot fits every worker.
         if _held(workers, slot) < count:
             amounts = tuple(
-                (n, wants, has) for n, has, wants in profile_shortages(workers.spec.total, slot)
+                (n, wants, has) for n, has, wants in slot_amount_shortages(workers.spec.total, slot)
             )
-            return GangWithoutSlots(gang, SlotTooLarge(group, amounts))
+            return RegionGangWithoutSlots(gang, SlotTooLargeReason(group, amounts))
     if not allocation.settled:
-        return GangWithoutSlots(gang, UndecidedInTime())
+        return RegionGangWithoutSlots(gang, SlotsUndecidedInTimeReason())
     if misfits:
-        return GangWithoutSlots(gang, ExistingWorkersFull(misfits[0][0], limit))
+        return RegionGangWithoutSlots(gang, ExistingWorkersFullReason(misfits[0][0], limit))
     assert limit is not None  # New workers without end hold everything that fits one.
-    return GangWithoutSlots(gang, limit)
+    return RegionGangWithoutSlots(gang, limit)
 
 
-def _misfits(job: CompiledJob, gang: RegionGang, workers: Workers) -> Sequence[tuple[int, int]]:
+def _misfits(
+    job: CompiledDataflowJob, gang: RegionGang, workers: DataflowWorkers
+) -> Sequence[tuple[int, int]]:
     """Return the (group, slots) pairs of the gang whose slots are larger than a new worker."""
     return [(g, n) for g, n in gang.slots if not _fits(workers.spec.total, job.groups[g].slot)]
 
 
-def _fits(total: ResourceAmounts, slot: ResourceProfile) -> bool:
-    return not isinstance(slot, ResourceAmounts) or not any(profile_shortages(total, slot))
+def _fits(total: SlotResourceAmounts, slot: ResourceProfile) -> bool:
+    return not isinstance(slot, SlotResourceAmounts) or not any(slot_amount_shortages(total, slot))
 
 
-def _held(workers: Workers, slot: ResourceAmounts) -> int:
+def _held(workers: DataflowWorkers, slot: SlotResourceAmounts) -> int:
     """Return how many such slots the existing workers could hold."""
     if slot == ZERO:
         return 0

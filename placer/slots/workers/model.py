@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from placer.slots.resources import ZERO, ResourceAmounts, ResourceProfile
+from placer.slots.resources import ZERO, ResourceProfile, SlotResourceAmounts
 
 
 @dataclass(frozen=True, slots=True)
-class WorkerSpec:
+class NewWorkerSpec:
     """The spec of a new worker.
 
     Attributes:
@@ -15,8 +15,8 @@ class WorkerSpec:
 
     """
 
-    total: ResourceAmounts
-    default_slot: ResourceAmounts
+    total: SlotResourceAmounts
+    default_slot: SlotResourceAmounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +30,9 @@ class Worker:
 
     """
 
-    total: ResourceAmounts
-    available: ResourceAmounts
-    default_slot: ResourceAmounts
+    total: SlotResourceAmounts
+    available: SlotResourceAmounts
+    default_slot: SlotResourceAmounts
     blocked: bool = False
     idle: bool = False
 
@@ -46,9 +46,9 @@ class RequestedWorker:
 
     """
 
-    total: ResourceAmounts
-    default_slot: ResourceAmounts
-    used: ResourceAmounts = ZERO
+    total: SlotResourceAmounts
+    default_slot: SlotResourceAmounts
+    used: SlotResourceAmounts = ZERO
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,17 +68,17 @@ class WorkerReserve:
 
 
 @dataclass(frozen=True, slots=True)
-class Workers:
+class DataflowWorkers:
     """All workers, and the spec of a new one."""
 
-    spec: WorkerSpec
+    spec: NewWorkerSpec
     registered: tuple[Worker, ...] = ()
     pending: tuple[RequestedWorker, ...] = ()
     reserve: WorkerReserve = WorkerReserve()
 
 
 @dataclass(frozen=True, slots=True)
-class SlotNeed:
+class NeededSlotsOfOneSize:
     """Slots of one size; UNKNOWN is served by the default slot of whichever worker."""
 
     profile: ResourceProfile
@@ -86,11 +86,11 @@ class SlotNeed:
 
 
 @dataclass(frozen=True, slots=True)
-class JobNeeds:
+class SlotsNeededByJob:
     """The slots that a job asks for: all of them, or the job cannot run."""
 
     job: str
-    needs: tuple[SlotNeed, ...]
+    needs: tuple[NeededSlotsOfOneSize, ...]
 
 
 class WorkerMatchingStrategy(StrEnum):
@@ -107,7 +107,7 @@ class WorkerMatchingStrategy(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class SlotGrant:
+class SlotsGrantedOnWorker:
     """Slots of one size for a job on a worker.
 
     Attributes:
@@ -119,12 +119,12 @@ class SlotGrant:
 
     worker: int
     job: str
-    slot: ResourceAmounts
+    slot: SlotResourceAmounts
     count: int
 
 
 @dataclass(frozen=True, slots=True)
-class SlotAllocation:
+class SlotAllocationResult:
     """Who gets which slots, and how many workers that takes.
 
     Attributes:
@@ -138,8 +138,8 @@ class SlotAllocation:
 
     """
 
-    on_registered: tuple[SlotGrant, ...]
-    on_pending: tuple[SlotGrant, ...]
+    on_registered: tuple[SlotsGrantedOnWorker, ...]
+    on_pending: tuple[SlotsGrantedOnWorker, ...]
     new_workers: int
     bound: int | None
     unfulfillable: tuple[str, ...] = ()

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from placer.packing.bins import Bin, Counts, PackingProblem, Vector
-from placer.slots.resources import ResourceAmounts, ResourceProfile
-from placer.slots.workers.model import Workers
+from placer.packing.bins import Counts, PackingBin, PackingProblem, Vector
+from placer.slots.resources import ResourceProfile, SlotResourceAmounts
+from placer.slots.workers.model import DataflowWorkers
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +28,13 @@ class SlotPackingProblem(PackingProblem):
         return self.totals[min(number, len(self.bins))]
 
 
-def workers_taking_new_slots(workers: Workers) -> list[int]:
+def workers_taking_new_slots(workers: DataflowWorkers) -> list[int]:
     """Return the registered workers that take new slots, by index."""
     return [i for i, worker in enumerate(workers.registered) if not worker.blocked]
 
 
 def slot_packing_problem(
-    workers: Workers, types: Sequence[ResourceProfile], counts: Counts
+    workers: DataflowWorkers, types: Sequence[ResourceProfile], counts: Counts
 ) -> SlotPackingProblem:
     """Return the problem of putting so many slots of each type on the workers."""
     spec = workers.spec
@@ -42,17 +42,17 @@ def slot_packing_problem(
     totals = [*(w.total for w in registered), *(w.total for w in workers.pending), spec.total]
     seen = [
         *totals,
-        *(t for t in types if isinstance(t, ResourceAmounts)),
+        *(t for t in types if isinstance(t, SlotResourceAmounts)),
         *(worker.total for worker in workers.registered),
     ]
     names = sorted({name for amounts in seen for name, _ in amounts.extended_e8})
 
-    def vector(amounts: ResourceAmounts) -> Vector:
+    def vector(amounts: SlotResourceAmounts) -> Vector:
         return (*amounts.plain, *map(amounts.extended_of, names))
 
-    def bin_of(room: ResourceAmounts, default: ResourceAmounts) -> Bin:
-        sizes = (t if isinstance(t, ResourceAmounts) else default for t in types)
-        return Bin(vector(room), tuple(map(vector, sizes)))
+    def bin_of(room: SlotResourceAmounts, default: SlotResourceAmounts) -> PackingBin:
+        sizes = (t if isinstance(t, SlotResourceAmounts) else default for t in types)
+        return PackingBin(vector(room), tuple(map(vector, sizes)))
 
     return SlotPackingProblem(
         bins=(

@@ -4,12 +4,22 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from placer.slots.compiled import CompiledJob
-from placer.slots.graph import ExecutionMode
-from placer.slots.resources import UNKNOWN, ResourceAmounts, ResourceProfile
+from placer.slots.compiled import CompiledDataflowJob
+from placer.slots.graph import JobExecutionMode
+from placer.slots.resources import UNKNOWN, ResourceProfile, SlotResourceAmounts
 from placer.slots.workers.allocate import allocate_slots
-from placer.slots.workers.lacks import GangWithoutSlots, WorkerLimitExceeded, why_gang_lacks_slots
-from placer.slots.workers.model import JobNeeds, SlotAllocation, SlotGrant, SlotNeed, Workers
+from placer.slots.workers.lacks import (
+    RegionGangWithoutSlots,
+    WorkerLimitExceededReason,
+    why_gang_lacks_slots,
+)
+from placer.slots.workers.model import (
+    DataflowWorkers,
+    NeededSlotsOfOneSize,
+    SlotAllocationResult,
+    SlotsGrantedOnWorker,
+    SlotsNeededByJob,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +34,14 @@ class NamedWorkers:
 
     """
 
-    workers: Workers
+    workers: DataflowWorkers
     registered: tuple[str, ...] = ()
     pending: tuple[str, ...] = ()
     max_cpu_e8: int | None = None
     max_memory_bytes: int | None = None
 
     @property
-    def limit(self) -> WorkerLimitExceeded | None:
+    def limit(self) -> WorkerLimitExceededReason | None:
         """The limit that allows the fewest new workers, or None if there may be any number."""
         workers, spec = self.workers, self.workers.spec.total
         there = [w.total for w in workers.registered] + [w.total for w in workers.pending]
@@ -45,7 +55,7 @@ class NamedWorkers:
             ),
         )
         allowed = (
-            WorkerLimitExceeded(name, max(most - has, 0) // each)
+            WorkerLimitExceededReason(name, max(most - has, 0) // each)
             for name, most, has, each in limits
             if most is not None and each
         )
@@ -58,7 +68,7 @@ class NamedWorkers:
 
 
 @dataclass(frozen=True, slots=True)
-class PlacedSlots:
+class SlotsPlacedOnWorker:
     """Slots of a group on a worker.
 
     Attributes:
@@ -72,11 +82,11 @@ class PlacedSlots:
     new: int | None
     group: int
     slots: range
-    size: ResourceAmounts
+    size: SlotResourceAmounts
 
 
 @dataclass(frozen=True, slots=True)
-class ConcurrentGangs:
+class ConcurrentRegionGangsResult:
     """Gangs that run at the same time.
 
     Attributes:
@@ -87,8 +97,8 @@ class ConcurrentGangs:
     """
 
     placed: tuple[int, ...]
-    lacks: tuple[GangWithoutSlots, ...]
-    slots: tuple[PlacedSlots, ...]
+    lacks: tuple[RegionGangWithoutSlots, ...]
+    slots: tuple[SlotsPlacedOnWorker, ...]
 
     @property
     def without(self) -> tuple[int, ...]:
@@ -97,7 +107,7 @@ class ConcurrentGangs:
 
 
 @dataclass(frozen=True, slots=True)
-class PlacedJob:
+class JobPlacedOnWorkers:
     """Where a job's slots are.
 
     Attributes:
@@ -108,7 +118,7 @@ class PlacedJob:
 
     """
 
-    turns: tuple[ConcurrentGangs, ...]
+    turns: tuple[ConcurrentRegionGangsResult, ...]
     new_workers: int
     bound: int
     reserve_lacks: int
@@ -149,9 +159,9 @@ class _Time:
         return max(self.started_s + self.limit_s - time.monotonic(), 0.0) / of
 
 
-def place_job(
-    job: CompiledJob, pool: NamedWorkers, *, time_limit_s: float | None = None
-) -> PlacedJob:
+def place_job_on_workers(
+    job: CompiledDataflowJob, pool: NamedWorkers, *, time_limit_s: float | None = None
+) -> JobPlacedOnWorkers:
     """Place a job's slots, with as few new workers as can be.
 
     Args:
@@ -164,7 +174,9 @@ def place_job(
 
     """
     gangs = range(len(job.gangs))
-    at_once = [list(gangs)] if job.mode is ExecutionMode.STREAMING else [[gang] for gang in gangs]
+    at_once = (
+        [list(gangs)] if job.mode is JobExecutionMode.STREAMING else [[gang] for gang in gangs]
+    )
     time_left = _Time(time_limit_s)
     turns, allocations = [], []
     for number, together in enumerate(at_once):
@@ -176,12 +188,12 @@ def place_job(
     wanted = max(allocation.new_workers for allocation in allocations)
     bound = max(allocation.bound or 0 for allocation in allocations)
     allowed = wanted if pool.most_new is None else min(wanted, pool.most_new)
-    return PlacedJob(tuple(turns), allowed, min(bound, allowed), wanted - allowed)
+    return JobPlacedOnWorkers(tuple(turns), allowed, min(bound, allowed), wanted - allowed)
 
 
 def _turn(
-    job: CompiledJob, pool: NamedWorkers, gangs: Sequence[int], time_left: _Time
-) -> tuple[ConcurrentGangs, SlotAllocation]:
+    job: CompiledDataflowJob, pool: NamedWorkers, gangs: Sequence[int], time_left: _Time
+) -> tuple[ConcurrentRegionGangsResult, SlotAllocationResult]:
     """Return as many gangs as have a place together, and their allocation.
 
     Gangs that share groups are tried one by one, earlier ones first: what such a gang
@@ -223,17 +235,19 @@ def _turn(
 
 
 def _turn_of(
-    job: CompiledJob,
+    job: CompiledDataflowJob,
     pool: NamedWorkers,
     placed: Sequence[int],
-    lacks: Sequence[GangWithoutSlots],
-    allocation: SlotAllocation,
-) -> ConcurrentGangs:
+    lacks: Sequence[RegionGangWithoutSlots],
+    allocation: SlotAllocationResult,
+) -> ConcurrentRegionGangsResult:
     slots = _slots(job, pool, placed, allocation)
-    return ConcurrentGangs(tuple(placed), tuple(sorted(lacks, key=lambda lack: lack.gang)), slots)
+    return ConcurrentRegionGangsResult(
+        tuple(placed), tuple(sorted(lacks, key=lambda lack: lack.gang)), slots
+    )
 
 
-def _alike(needs: Sequence[JobNeeds]) -> list[int]:
+def _alike(needs: Sequence[SlotsNeededByJob]) -> list[int]:
     """Return weights under which every gang counts the same, however large it is.
 
     A gang's slots and its weight make its points; what division cuts off comes, over all
@@ -244,7 +258,7 @@ def _alike(needs: Sequence[JobNeeds]) -> list[int]:
     return [points // count for count in slots]
 
 
-def _new_slots(job: CompiledJob, gangs: Sequence[int]) -> Iterator[tuple[int, int, range]]:
+def _new_slots(job: CompiledDataflowJob, gangs: Sequence[int]) -> Iterator[tuple[int, int, range]]:
     """Yield (gang, group, slots) that a gang adds to those of the gangs before it."""
     asked = [0] * len(job.groups)
     for gang in gangs:
@@ -254,21 +268,24 @@ def _new_slots(job: CompiledJob, gangs: Sequence[int]) -> Iterator[tuple[int, in
                 asked[group] = count
 
 
-def _needs(job: CompiledJob, gangs: Sequence[int]) -> list[JobNeeds]:
-    needs: dict[int, list[SlotNeed]] = {}
+def _needs(job: CompiledDataflowJob, gangs: Sequence[int]) -> list[SlotsNeededByJob]:
+    needs: dict[int, list[NeededSlotsOfOneSize]] = {}
     for gang, group, slots in _new_slots(job, gangs):
-        needs.setdefault(gang, []).append(SlotNeed(job.groups[group].slot, len(slots)))
-    return [JobNeeds(str(gang), tuple(wants)) for gang, wants in needs.items()]
+        needs.setdefault(gang, []).append(NeededSlotsOfOneSize(job.groups[group].slot, len(slots)))
+    return [SlotsNeededByJob(str(gang), tuple(wants)) for gang, wants in needs.items()]
 
 
 def _slots(
-    job: CompiledJob, pool: NamedWorkers, gangs: Sequence[int], allocation: SlotAllocation
-) -> tuple[PlacedSlots, ...]:
+    job: CompiledDataflowJob,
+    pool: NamedWorkers,
+    gangs: Sequence[int],
+    allocation: SlotAllocationResult,
+) -> tuple[SlotsPlacedOnWorker, ...]:
     """Return which slots of which group the grants are."""
     waiting: dict[tuple[str, ResourceProfile], list[tuple[int, range]]] = {}
     for gang, group, slots in _new_slots(job, gangs):
         waiting.setdefault((str(gang), job.groups[group].slot), []).append((group, slots))
-    found: list[PlacedSlots] = []
+    found: list[SlotsPlacedOnWorker] = []
     # A slot as large as its worker's default slot may be of a group that did not say its
     # size: such grants come last, and go to groups that did say it first.
     for worker, new, is_default, grant in sorted(_grants(pool, allocation), key=lambda g: g[2]):
@@ -278,7 +295,7 @@ def _slots(
             while left and queue:
                 group, slots = queue.pop(0)
                 given = slots[:left]
-                found.append(PlacedSlots(worker, new, group, given, grant.slot))
+                found.append(SlotsPlacedOnWorker(worker, new, group, given, grant.slot))
                 if slots[left:]:
                     queue.insert(0, (group, slots[left:]))
                 left -= len(given)
@@ -288,8 +305,8 @@ def _slots(
 
 
 def _grants(
-    pool: NamedWorkers, allocation: SlotAllocation
-) -> Iterator[tuple[str, int | None, bool, SlotGrant]]:
+    pool: NamedWorkers, allocation: SlotAllocationResult
+) -> Iterator[tuple[str, int | None, bool, SlotsGrantedOnWorker]]:
     """Yield (worker's name, its number if it is new, whether it is a default slot, grant)."""
     workers = pool.workers
     for grant in allocation.on_registered:

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from placer.slots.resources import ZERO, ResourceAmounts, add_amounts
-from placer.slots.workers.model import RequestedWorker, Workers
-from placer.slots.workers.reserve import total_resources_of_workers, workers_short_of_reserve
+from placer.slots.resources import ZERO, SlotResourceAmounts, add_slot_amounts
+from placer.slots.workers.model import DataflowWorkers, RequestedWorker
+from placer.slots.workers.reserve import free_and_total_of_workers, new_worker_count_to_fill_reserve
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class WorkerChanges:
     new_workers: int
 
 
-def reconcile_workers(workers: Workers) -> WorkerChanges:
+def reconcile_workers(workers: DataflowWorkers) -> WorkerChanges:
     """Return which workers go and how many come, so that the reserve is just kept.
 
     Workers in use stay. If they do not make up the reserve, pending workers in use count
@@ -32,10 +32,10 @@ def reconcile_workers(workers: Workers) -> WorkerChanges:
     """
 
     def suffices() -> bool:
-        return not workers_short_of_reserve(stock, workers.spec, workers.reserve)
+        return not new_worker_count_to_fill_reserve(stock, workers.spec, workers.reserve)
 
     registered, pending = list(enumerate(workers.registered)), list(enumerate(workers.pending))
-    stock = total_resources_of_workers((w.available, w.total) for _, w in registered if not w.idle)
+    stock = free_and_total_of_workers((w.available, w.total) for _, w in registered if not w.idle)
     if not suffices():
         for free, total in _pending_in_use(workers):
             stock = stock.plus(free, total)
@@ -57,7 +57,7 @@ def reconcile_workers(workers: Workers) -> WorkerChanges:
     return WorkerChanges(
         tuple(release_registered),
         tuple(release_pending),
-        workers_short_of_reserve(stock, workers.spec, workers.reserve),
+        new_worker_count_to_fill_reserve(stock, workers.spec, workers.reserve),
     )
 
 
@@ -65,7 +65,9 @@ def _in_use(pending: RequestedWorker) -> bool:
     return pending.used != ZERO
 
 
-def _pending_in_use(workers: Workers) -> Iterator[tuple[ResourceAmounts, ResourceAmounts]]:
+def _pending_in_use(
+    workers: DataflowWorkers,
+) -> Iterator[tuple[SlotResourceAmounts, SlotResourceAmounts]]:
     for pending in workers.pending:
         if _in_use(pending):
-            yield add_amounts(pending.total, pending.used, -1), pending.total
+            yield add_slot_amounts(pending.total, pending.used, -1), pending.total

@@ -3,9 +3,15 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from placer.slots.resources import PLAIN, ZERO, ResourceAmounts, ResourceProfile, add_amounts
+from placer.slots.resources import (
+    PLAIN,
+    ZERO,
+    ResourceProfile,
+    SlotResourceAmounts,
+    add_slot_amounts,
+)
 from placer.slots.workers.default_slots import slots_per_worker
-from placer.slots.workers.model import WorkerReserve, Workers, WorkerSpec
+from placer.slots.workers.model import DataflowWorkers, NewWorkerSpec, WorkerReserve
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,16 +24,18 @@ class WorkersFreeAndTotal:
 
     """
 
-    free: ResourceAmounts = ZERO
-    total: ResourceAmounts = ZERO
+    free: SlotResourceAmounts = ZERO
+    total: SlotResourceAmounts = ZERO
 
-    def plus(self, free: ResourceAmounts, total: ResourceAmounts) -> "WorkersFreeAndTotal":
+    def plus(self, free: SlotResourceAmounts, total: SlotResourceAmounts) -> "WorkersFreeAndTotal":
         """Return the stock with one more worker."""
-        return WorkersFreeAndTotal(add_amounts(self.free, free), add_amounts(self.total, total))
+        return WorkersFreeAndTotal(
+            add_slot_amounts(self.free, free), add_slot_amounts(self.total, total)
+        )
 
 
-def total_resources_of_workers(
-    parts: Iterable[tuple[ResourceAmounts, ResourceAmounts]],
+def free_and_total_of_workers(
+    parts: Iterable[tuple[SlotResourceAmounts, SlotResourceAmounts]],
 ) -> WorkersFreeAndTotal:
     """Return the stock of workers, each given as (free, total)."""
     stock = WorkersFreeAndTotal()
@@ -36,8 +44,8 @@ def total_resources_of_workers(
     return stock
 
 
-def workers_short_of_reserve(
-    stock: WorkersFreeAndTotal, spec: WorkerSpec, reserve: WorkerReserve
+def new_worker_count_to_fill_reserve(
+    stock: WorkersFreeAndTotal, spec: NewWorkerSpec, reserve: WorkerReserve
 ) -> int:
     """Return how many new workers the stock needs to make up the reserve.
 
@@ -71,7 +79,9 @@ def workers_short_of_reserve(
     return workers
 
 
-def least_new_workers_for_reserve(workers: Workers, needs: Mapping[ResourceProfile, int]) -> int:
+def least_new_worker_count_for_reserve(
+    workers: DataflowWorkers, needs: Mapping[ResourceProfile, int]
+) -> int:
     """Return the least number of new workers that the reserve needs, wherever the slots are.
 
     A default slot takes more of one worker than of another, so it is counted where it
@@ -88,7 +98,7 @@ def least_new_workers_for_reserve(workers: Workers, needs: Mapping[ResourceProfi
         *((w.total, w.total, w.default_slot, True) for w in workers.pending),
     ]
     seen = [(free, total) for free, total, _, is_open in there if is_open]
-    stock = total_resources_of_workers(seen)
+    stock = free_and_total_of_workers(seen)
     names = {name for name, _ in spec.total.extended_e8}
     least = 0
 
@@ -102,17 +112,17 @@ def least_new_workers_for_reserve(workers: Workers, needs: Mapping[ResourceProfi
     if not reserve.redundant_workers:
         return least
     unknown = sum(
-        count for profile, count in needs.items() if not isinstance(profile, ResourceAmounts)
+        count for profile, count in needs.items() if not isinstance(profile, SlotResourceAmounts)
     )
     for name in (*PLAIN, *sorted(names)):
 
-        def amount(amounts: ResourceAmounts, name: str = name) -> int:
+        def amount(amounts: SlotResourceAmounts, name: str = name) -> int:
             return getattr(amounts, name) if name in PLAIN else amounts.extended_of(name)
 
         used = sum(
             count * amount(profile)
             for profile, count in needs.items()
-            if isinstance(profile, ResourceAmounts)
+            if isinstance(profile, SlotResourceAmounts)
         )
         rooms = sorted(
             (amount(default), slots_per_worker(free, default))

@@ -2,17 +2,17 @@
 
 from typing import Literal
 
-from placer.slots.resources import ResourceAmounts
-from placer.slots.schema import NOTHING, AmountE8, Fraction, MemoryBytes, ResourceProfilePart
-from placer_models.files.part import DocumentMetadataPart, Name, Part
+from placer.slots.resources import SlotResourceAmounts
+from placer.slots.schema import NOTHING, AmountE8, Fraction, MemoryBytes, SlotResourceProfilePart
+from placer_models.files.part import Name, Part, PlacerFileMetadataPart
 
 
-class WorkerTotalResourcesPart(ResourceProfilePart):
+class WorkerTotalResourcesPart(SlotResourceProfilePart):
     """What a worker has; CPUs and heap must be said."""
 
     network: MemoryBytes = NOTHING
 
-    def amounts(self, network_bytes: int = 0) -> ResourceAmounts:
+    def amounts(self, network_bytes: int = 0) -> SlotResourceAmounts:
         """Return all of it."""
         return super().amounts(network_bytes + self.network)
 
@@ -24,7 +24,7 @@ class WorkerUsedResourcesPart(WorkerTotalResourcesPart):
     heap: MemoryBytes = NOTHING
 
 
-class WorkersSpecPart(Part):
+class NewWorkerSpecPart(Part):
     """What a new worker is, and how large its default slot."""
 
     resources: WorkerTotalResourcesPart
@@ -56,7 +56,7 @@ class WorkerReservePart(Part):
     min_memory: MemoryBytes = NOTHING
 
 
-class WorkerLimitsPart(Part):
+class AllWorkersTotalLimitsPart(Part):
     """What all workers together may not exceed."""
 
     max_cpu: AmountE8 | None = None
@@ -68,9 +68,9 @@ class WorkersFile(Part):
 
     api_version: Literal["placer/v1"]
     kind: Literal["Workers"]
-    metadata: DocumentMetadataPart = DocumentMetadataPart()
-    worker: WorkersSpecPart
+    metadata: PlacerFileMetadataPart = PlacerFileMetadataPart()
+    worker: NewWorkerSpecPart
     registered: tuple[RegisteredWorkerPart, ...] = ()
     pending: tuple[WorkerPart, ...] = ()
     reserve: WorkerReservePart = WorkerReservePart()
-    limits: WorkerLimitsPart = WorkerLimitsPart()
+    limits: AllWorkersTotalLimitsPart = AllWorkersTotalLimitsPart()

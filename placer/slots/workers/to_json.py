@@ -3,20 +3,20 @@
 from typing import assert_never
 
 from placer.slots.amount_text import FIELDS
-from placer.slots.compiled import CompiledJob
+from placer.slots.compiled import CompiledDataflowJob
 from placer.slots.resources import E8
-from placer.slots.to_json import resource_profile_to_json
+from placer.slots.to_json import resource_profile_to_dict
 from placer.slots.workers.lacks import (
-    ExistingWorkersFull,
-    GangWithoutSlots,
-    SlotTooLarge,
-    UndecidedInTime,
-    WorkerLimitExceeded,
+    ExistingWorkersFullReason,
+    RegionGangWithoutSlots,
+    SlotsUndecidedInTimeReason,
+    SlotTooLargeReason,
+    WorkerLimitExceededReason,
 )
-from placer.slots.workers.place import PlacedJob
+from placer.slots.workers.place import JobPlacedOnWorkers
 
 
-def slot_places_to_json(job: CompiledJob, placed: PlacedJob) -> dict[str, object]:
+def slot_places_to_dict(job: CompiledDataflowJob, placed: JobPlacedOnWorkers) -> dict[str, object]:
     """Return where slots are; gangs are spoken of by their regions, groups by name."""
     return {
         "apiVersion": "placer/v1",
@@ -40,7 +40,7 @@ def slot_places_to_json(job: CompiledJob, placed: PlacedJob) -> dict[str, object
                         "group": job.groups[slots.group].name,
                         "first": slots.slots.start,
                         "count": len(slots.slots),
-                        "size": resource_profile_to_json(slots.size),
+                        "size": resource_profile_to_dict(slots.size),
                     }
                     for slots in turn.slots
                 ],
@@ -50,11 +50,11 @@ def slot_places_to_json(job: CompiledJob, placed: PlacedJob) -> dict[str, object
     }
 
 
-def _lack(job: CompiledJob, lack: GangWithoutSlots) -> dict[str, object]:
+def _lack(job: CompiledDataflowJob, lack: RegionGangWithoutSlots) -> dict[str, object]:
     """Return why a gang has no slots; a word of ours says of which kind the reason is."""
     regions = list(job.gangs[lack.gang].regions)
     match lack.reason:
-        case SlotTooLarge(group, amounts):
+        case SlotTooLargeReason(group, amounts):
             short = [
                 {
                     "name": FIELDS.get(n, n),
@@ -65,12 +65,12 @@ def _lack(job: CompiledJob, lack: GangWithoutSlots) -> dict[str, object]:
             ]
             name = job.groups[group].name
             return {"regions": regions, "reason": "slot", "group": name, "amounts": short}
-        case WorkerLimitExceeded(limit, new):
+        case WorkerLimitExceededReason(limit, new):
             return {"regions": regions, "reason": "limit", "limit": limit, "allows": new}
-        case ExistingWorkersFull(group, limit):
+        case ExistingWorkersFullReason(group, limit):
             name, by = job.groups[group].name, limit.limit if limit else None
             return {"regions": regions, "reason": "taken", "group": name, "limit": by}
-        case UndecidedInTime():
+        case SlotsUndecidedInTimeReason():
             return {"regions": regions, "reason": "time"}
         case _:
             assert_never(lack.reason)

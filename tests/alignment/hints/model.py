@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from placer_models.policy import Strength
+from placer_models.policy import RequiredOrPreferred
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Koordinator:
 
     """
 
-    exclusive: Strength = Strength.PREFERRED
+    exclusive: RequiredOrPreferred = RequiredOrPreferred.PREFERRED
     single: frozenset[int] = frozenset()
     shared: frozenset[int] = frozenset()
 
@@ -63,7 +63,7 @@ class Koordinator:
         """Return whether a pod may have the NUMA nodes; wherever is never allowed."""
         if affinity is None:
             return False
-        if self.exclusive is Strength.PREFERRED:
+        if self.exclusive is RequiredOrPreferred.PREFERRED:
             return True
         return affinity.isdisjoint(self.single if len(affinity) > 1 else self.shared)
 

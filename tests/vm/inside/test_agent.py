@@ -15,12 +15,12 @@ import pytest
 from node.kernel_machine import SLEEP, KernelMachine
 from node.node_documents import a_document, a_pod
 from placer.node import apply as applying
-from placer.node.agent.agent import OnDrift
+from placer.node.agent.agent import DriftResponse
 from placer.node.agent.logs import log_to_stderr
 from placer.node.agent.run import AgentOptions, run_agent
-from placer.node.cgroups import CPUS, MEMS, Cgroups
-from placer.node.discover import discover_hardware, to_machine
-from placer.node.mounts import kernel_cgroup_files
+from placer.node.cgroups import CPUS, MEMS, CgroupReader
+from placer.node.discover import discover_hardware, machine_from_inventory
+from placer.node.mounts import kernel_cgroup_filesystem
 from placer.node.state import COMMITTED, JOURNAL, AppliedStateFolder
 from placer_models.cluster import Node
 from placer_models.cpuset import format_cpu_list, parse_cpu_list
@@ -47,7 +47,7 @@ RESULTS = Path(os.environ["PLACER_VM_RESULTS"])
 @pytest.fixture(scope="module")
 def node() -> Node:
     """This machine, as discover sees it."""
-    return Node("vm", to_machine(discover_hardware(Path("/")), "vm").machine)
+    return Node("vm", machine_from_inventory(discover_hardware(Path("/")), "vm").machine)
 
 
 class World:
@@ -58,7 +58,7 @@ class World:
         self.kernel.clean()
         if VERSION == 2:
             self.kernel.files.write("cgroup.subtree_control", "+cpuset +cpu +memory +hugetlb +pids")
-        self.cgroups = Cgroups(kernel_cgroup_files())
+        self.cgroups = CgroupReader(kernel_cgroup_filesystem())
         self.node = node
         self.documents = folder / "documents"
         self.documents.mkdir(mode=0o700)
@@ -84,7 +84,7 @@ class World:
                     os.dup2(log.fileno(), 2)
                 sys.stderr = sys.__stderr__
                 log_to_stderr("info", as_json=True)
-                told = self.documents, self.state, "vm", "placer", OnDrift.REPAIR, ""
+                told = self.documents, self.state, "vm", "placer", DriftResponse.REPAIR, ""
                 run_agent(AgentOptions(*told, **options))
             except BaseException as error:
                 os.write(2, f"{error!r}\n".encode())

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from node.kernel_machine import KernelMachine
-from placer.node.cgroups import CPUS, MEMS, Cgroups
+from placer.node.cgroups import CPUS, MEMS, CgroupReader
 from placer.node.discover.pci import PCI, pci_place_of, pci_vendor_and_class
 from placer.node.discover.roots import open_machine_files
-from placer.node.mounts import kernel_cgroup_files
+from placer.node.mounts import kernel_cgroup_filesystem
 from placer_cli.app import main
 from placer_models.cpuset import format_cpu_list, parse_cpu_list
 from vm.inside.scheduler_port import ask
@@ -65,7 +65,7 @@ PLAIN = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
 class Process:
     """A process that takes memory when it is told to."""
 
-    def __init__(self, cgroups: Cgroups, cgroup: str) -> None:
+    def __init__(self, cgroups: CgroupReader, cgroup: str) -> None:
         self._process = subprocess.Popen(
             [sys.executable, "-S", "-c", TOUCH], stdin=-1, stdout=-1, text=True
         )
@@ -111,7 +111,7 @@ class Placed:
         if VERSION == 2:
             words = " ".join(f"+{one}" for one in CONTROLLERS)
             self.kernel.files.write("cgroup.subtree_control", words)
-        self.cgroups = Cgroups(kernel_cgroup_files())
+        self.cgroups = CgroupReader(kernel_cgroup_filesystem())
         self.folder = folder
         self.processes: list[Process] = []
 

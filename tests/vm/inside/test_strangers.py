@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from node.kernel_machine import SLEEP
-from placer.node.agent.strangers import StrangerKind, read_mask, strangers_on
+from placer.node.agent.strangers import StrangerKind, strangers_on_owned_cpus
+from placer.node.discover.machine_files import parse_kernel_cpu_mask
 from placer.node.state import CLEARED
 from placer_models.cpuset import format_cpu_list, parse_cpu_list
 from vm.inside.test_agent import VERSION, World, node, pods
@@ -30,7 +31,10 @@ def world(node, tmp_path):
 
 def has(pid: int) -> dict[str, str]:
     """Return what a service, a kernel thread, an interrupt and work queues may use."""
-    masks = {file.parent.name: read_mask(file.read_text()) for file in QUEUES.rglob("cpumask")}
+    masks = {
+        file.parent.name: parse_kernel_cpu_mask(file.read_text())
+        for file in QUEUES.rglob("cpumask")
+    }
     return {
         "service": format_cpu_list(os.sched_getaffinity(pid)),
         "kthreadd": format_cpu_list(os.sched_getaffinity(KTHREADD)),
@@ -53,7 +57,9 @@ def test_strangers_go_with_owners_that_come_and_come_back_when_they_go(world):
     try:
         before = has(service.pid)
         assert set(before.values()) <= {"0-7", "0-3"}  # an interrupt is on its NUMA node
-        kinds = {one.kind for one in strangers_on(parse_cpu_list("0-1"), ["placer"], VERSION)}
+        kinds = {
+            one.kind for one in strangers_on_owned_cpus(parse_cpu_list("0-1"), ["placer"], VERSION)
+        }
         assert kinds == set(StrangerKind)
 
         world.start_agent(clear_owned=True)

@@ -22,10 +22,10 @@ from node.environment_readers import awkward_values
 from node.kernel_machine import KernelMachine
 from node.node_documents import a_document, a_node, a_pod
 from placer.node.apply import apply
-from placer.node.cgroups import Cgroups
-from placer.node.errors import VanishedError
-from placer.node.host import HostMachine
-from placer.node.render.environment import systemd_environment_file
+from placer.node.cgroups import CgroupReader
+from placer.node.errors import CgroupVanishedError
+from placer.node.host import HostFactsForApply
+from placer.node.render.environment import systemd_environment_file_text
 from placer.node.render.systemd import systemd_property_for
 from placer.node.state import AppliedStateFolder
 from placer.node.systemd_units import SystemdBusClient
@@ -165,8 +165,8 @@ def test_containers_in_its_units_follow_documents(manager: Manager, tmp_path: Pa
     CPUs, memory and quota come by properties, which a reload keeps; what was written behind its
     back is gone after one, and repaired by asking again.
     """
-    cgroups = Cgroups(manager.kernel.files, manager.asks, [f"{TOP}/kubepods.slice"])
-    host = HostMachine("n0", frozenset(range(8)), systemd=True)
+    cgroups = CgroupReader(manager.kernel.files, manager.asks, [f"{TOP}/kubepods.slice"])
+    host = HostFactsForApply("n0", frozenset(range(8)), systemd=True)
     state = AppliedStateFolder(tmp_path / "state")
     manager.asks.set("cri-containerd-cb.scope", [systemd_property_for("cpu.max", "150000 100000")])
     manager.asks.settle()
@@ -180,7 +180,7 @@ def test_containers_in_its_units_follow_documents(manager: Manager, tmp_path: Pa
         # A file is gone for a moment while systemd turns its controller on, which looks as if the
         # cgroup were. All is taken back then, and the agent tries again.
         for _ in range(3):
-            with suppress(VanishedError), state.locked():
+            with suppress(CgroupVanishedError), state.locked():
                 return apply(document, cgroups, host, state)
             time.sleep(0.5)
         with state.locked():
@@ -225,7 +225,7 @@ def test_it_reads_environment_files_as_they_are_meant(manager: Manager, tmp_path
     values = [value for value in values if environment_value_fault(value) is None]
     env = tuple((f"PLACER_{i}", value) for i, value in enumerate(values))
     file, seen = tmp_path / "environment.systemd", tmp_path / "seen"
-    file.write_text(systemd_environment_file(env))
+    file.write_text(systemd_environment_file_text(env))
     say = "import os; open(os.environb[b'SEEN'] + b'.new', 'wb').write("
     say += "b'\\0'.join(n + b'=' + v for n, v in os.environb.items()));"
     say += "os.rename(os.environb[b'SEEN'] + b'.new', os.environb[b'SEEN'])"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from node.beside_a_tenant import BesideATenant
 from node.kernel_machine import KernelMachine
-from placer.node.mounts import kernel_cgroup_files
+from placer.node.mounts import kernel_cgroup_filesystem
 
 
 def test_a_hostile_tenant_costs_no_owner_a_cpu_and_blocks_no_document(tmp_path):
@@ -18,7 +18,7 @@ def test_a_hostile_tenant_costs_no_owner_a_cpu_and_blocks_no_document(tmp_path):
     machine = KernelMachine(2 if version == "v2" else 1, ())
     if version == "v2":
         machine.files.write("cgroup.subtree_control", "+cpuset +cpu +memory +pids")
-    beside = BesideATenant(kernel_cgroup_files(), tmp_path)
+    beside = BesideATenant(kernel_cgroup_filesystem(), tmp_path)
     try:
         report = beside.run(seed=26, actions=200)
     finally:

@@ -22,7 +22,7 @@ import pytest
 
 from node.kernel_machine import KernelMachine
 from node.node_documents import a_document, a_pod, holding
-from placer.node.discover import discover_hardware, to_machine
+from placer.node.discover import discover_hardware, machine_from_inventory
 from placer_models.cluster import Node
 from placer_models.device import Device
 from placer_models.instance.node_file import node_placement_document_to_dict
@@ -190,7 +190,7 @@ def devices():
     Path("/var/tmp").mkdir(parents=True, exist_ok=True)
     Path("/var/lib").mkdir(parents=True, exist_ok=True)
     Path("/etc/machine-id").write_text("0123456789abcdef0123456789abcdef\n")
-    machine = to_machine(discover_hardware(Path("/")), "vm").machine
+    machine = machine_from_inventory(discover_hardware(Path("/")), "vm").machine
     node = Node("vm", replace(machine, devices=(Device("gpu", 0, "GPU-0"),)))
     pod = holding(a_pod("a", QosClass.LSR, "2", node="vm"), gpu=(0,))
     grants = (DeviceGrant("gpu", 0, "GPU-0"),)

@@ -18,7 +18,7 @@ _NO_MESSAGE = "is no ContainerAllocateResponse of a device plugin"
 
 
 @dataclass(frozen=True, slots=True)
-class AllocateResponse:
+class KubeletAllocateResponse:
     """What a container gets with its devices.
 
     Attributes:
@@ -37,10 +37,10 @@ class AllocateResponse:
     cdi_devices: tuple[str, ...] = ()
 
 
-NO_RESPONSE = AllocateResponse()
+NO_RESPONSE = KubeletAllocateResponse()
 
 
-def read_allocate_response(data: bytes) -> AllocateResponse:
+def read_allocate_response(data: bytes) -> KubeletAllocateResponse:
     """Return the contents of the message.
 
     Raises:
@@ -51,7 +51,7 @@ def read_allocate_response(data: bytes) -> AllocateResponse:
     for number, value in _fields(data):
         if value is not None and number in (_ENVS, _MOUNTS, _DEVICES, _ANNOTATIONS, _CDI_DEVICES):
             found.setdefault(number, []).append(_texts(value))
-    return AllocateResponse(
+    return KubeletAllocateResponse(
         tuple(_pair(one) for one in found.get(_ENVS, ())),
         tuple(one.get(_FIRST, "") for one in found.get(_MOUNTS, ())),
         tuple(one.get(_SECOND, "") for one in found.get(_DEVICES, ())),

@@ -4,24 +4,24 @@ from collections.abc import Callable, Mapping
 
 from placer_models.kubernetes.checkpoints.cpu_manager import (
     CPU_MANAGER_STATE,
-    CpuManagerState,
+    KubeletCpuManagerState,
     read_cpu_manager_state,
 )
 from placer_models.kubernetes.checkpoints.device_manager import (
     DEVICE_MANAGER_CHECKPOINT,
-    DeviceManagerState,
+    KubeletDeviceManagerState,
     read_device_manager_checkpoint,
 )
 from placer_models.kubernetes.checkpoints.memory_manager import (
     MEMORY_MANAGER_STATE,
-    MemoryManagerState,
+    KubeletMemoryManagerState,
     read_memory_manager_state,
 )
 
 KUBELET_ROOT = "/var/lib/kubelet"
 """The kubelet's root directory, unless its ``--root-dir`` names another one."""
 
-Checkpoint = CpuManagerState | MemoryManagerState | DeviceManagerState
+Checkpoint = KubeletCpuManagerState | KubeletMemoryManagerState | KubeletDeviceManagerState
 
 _READERS: Mapping[str, Callable[[str], Checkpoint]] = {
     CPU_MANAGER_STATE: read_cpu_manager_state,

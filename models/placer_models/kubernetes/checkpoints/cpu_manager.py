@@ -11,12 +11,12 @@ from placer_models.kubernetes.checkpoints.go_types import (
     CPU_LIST,
     CPU_SET,
     TEXT,
-    GoField,
+    GoStructField,
     GoTypeCodec,
     go_map_codec,
     go_struct_codec,
     parse_go_json,
-    raise_wrong_type,
+    raise_wrong_go_type,
 )
 from placer_models.kubernetes.checkpoints.wrapped import (
     is_wrapped_checkpoint,
@@ -28,7 +28,7 @@ CPU_MANAGER_STATE = "var/lib/kubelet/cpu_manager_state"
 
 
 @dataclass(frozen=True, slots=True)
-class CpuManagerState:
+class KubeletCpuManagerState:
     """The CPUs that a kubelet has given out.
 
     Attributes:
@@ -48,19 +48,25 @@ class CpuManagerState:
         return self.policy != "none"
 
 
-_POLICY = GoField("PolicyName", "policyName", TEXT)
-_DEFAULT = GoField("DefaultCPUSet", "defaultCpuSet", CPU_LIST)
-_BY_CONTAINER = GoField("Entries", "entries", go_map_codec(TEXT, CPU_LIST), ({},))
-_ENTRIES = GoField("Entries", "entries", go_map_codec(TEXT, go_map_codec(TEXT, CPU_LIST)), ({},))
-_POD_ENTRY = go_struct_codec("state.PodEntry", GoField("CPUSet", "cpuSet", CPU_SET, (frozenset(),)))
-_PODS = GoField(
+_POLICY = GoStructField("PolicyName", "policyName", TEXT)
+_DEFAULT = GoStructField("DefaultCPUSet", "defaultCpuSet", CPU_LIST)
+_BY_CONTAINER = GoStructField("Entries", "entries", go_map_codec(TEXT, CPU_LIST), ({},))
+_ENTRIES = GoStructField(
+    "Entries", "entries", go_map_codec(TEXT, go_map_codec(TEXT, CPU_LIST)), ({},)
+)
+_POD_ENTRY = go_struct_codec(
+    "state.PodEntry", GoStructField("CPUSet", "cpuSet", CPU_SET, (frozenset(),))
+)
+_PODS = GoStructField(
     "PodEntries", "podEntries", go_map_codec(TEXT, _POD_ENTRY, "state.PodCPUAssignments"), ({},)
 )
-_CONTAINER_CPUS = go_struct_codec("state.ContainerCPUs", GoField("Baseline", "baseline", CPU_LIST))
-_BASELINES = GoField(
+_CONTAINER_CPUS = go_struct_codec(
+    "state.ContainerCPUs", GoStructField("Baseline", "baseline", CPU_LIST)
+)
+_BASELINES = GoStructField(
     "Baselines", "baselines", go_map_codec(TEXT, go_map_codec(TEXT, _CONTAINER_CPUS)), ({},)
 )
-_CHECKSUM = GoField("Checksum", "checksum", CHECKSUM)
+_CHECKSUM = GoStructField("Checksum", "checksum", CHECKSUM)
 
 _NAME = "state.CPUManagerCheckpoint"
 _V1 = go_struct_codec(_NAME, _POLICY, _DEFAULT, _BY_CONTAINER, _CHECKSUM)
@@ -69,7 +75,7 @@ _V3 = go_struct_codec(f"{_NAME}V3", _POLICY, _DEFAULT, _ENTRIES, _PODS, _CHECKSU
 _DATA = go_struct_codec(f"{_NAME}Data", _POLICY, _DEFAULT, _ENTRIES, _PODS, _BASELINES)
 
 
-def read_cpu_manager_state(text: str) -> CpuManagerState:
+def read_cpu_manager_state(text: str) -> KubeletCpuManagerState:
     """Return the contents of the checkpoint, whatever its version.
 
     Raises:
@@ -86,8 +92,8 @@ def read_cpu_manager_state(text: str) -> CpuManagerState:
         value = version.read(tree, "")
         check_checksum(value["Checksum"], [*_shown(value)], "checksum")
     if not value["PolicyName"]:
-        raise_wrong_type("policyName", "", "none or static")
-    return CpuManagerState(
+        raise_wrong_go_type("policyName", "", "none or static")
+    return KubeletCpuManagerState(
         value["PolicyName"], parse_cpu_list(value["DefaultCPUSet"]), _owned(value)
     )
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from placer_models.kubernetes.checkpoints.allocate_response import (
     NO_RESPONSE,
-    AllocateResponse,
+    KubeletAllocateResponse,
     read_allocate_response,
 )
 from placer_models.kubernetes.checkpoints.checksum import check_checksum
@@ -16,7 +16,7 @@ from placer_models.kubernetes.checkpoints.go_types import (
     INT64,
     MEND,
     TEXT,
-    GoField,
+    GoStructField,
     GoTypeCodec,
     KubeletCheckpointError,
     go_map_codec,
@@ -30,7 +30,7 @@ DEVICE_MANAGER_CHECKPOINT = "var/lib/kubelet/device-plugins/kubelet_internal_che
 
 
 @dataclass(frozen=True, slots=True)
-class DevicesGivenToContainer:
+class KubeletDevicesOfContainer:
     """Devices that a kubelet gave to a container of a pod.
 
     Attributes:
@@ -43,11 +43,11 @@ class DevicesGivenToContainer:
     container: str
     resource: str
     ids: tuple[str, ...]
-    response: AllocateResponse = NO_RESPONSE
+    response: KubeletAllocateResponse = NO_RESPONSE
 
 
 @dataclass(frozen=True, slots=True)
-class DeviceManagerState:
+class KubeletDeviceManagerState:
     """The plugins' devices that a kubelet knows and has given out.
 
     Attributes:
@@ -55,7 +55,7 @@ class DeviceManagerState:
 
     """
 
-    held: tuple[DevicesGivenToContainer, ...]
+    held: tuple[KubeletDevicesOfContainer, ...]
     registered: Mapping[str, tuple[str, ...]]
 
 
@@ -63,17 +63,21 @@ def _version(ids: GoTypeCodec) -> tuple[GoTypeCodec, GoTypeCodec]:
     """Return the structs of a version: that of the data, and that of the file."""
     entry = go_struct_codec(
         "checkpoint.PodDevicesEntry",
-        *(GoField(name, name, TEXT) for name in ("PodUID", "ContainerName", "ResourceName")),
-        GoField("DeviceIDs", "DeviceIDs", ids),
-        GoField("AllocResp", "AllocResp", BYTES),
+        *(GoStructField(name, name, TEXT) for name in ("PodUID", "ContainerName", "ResourceName")),
+        GoStructField("DeviceIDs", "DeviceIDs", ids),
+        GoStructField("AllocResp", "AllocResp", BYTES),
     )
     data = go_struct_codec(
         "checkpoint.checkpointData",
-        GoField("PodDeviceEntries", "PodDeviceEntries", go_slice_codec(entry)),
-        GoField("RegisteredDevices", "RegisteredDevices", go_map_codec(TEXT, go_slice_codec(TEXT))),
+        GoStructField("PodDeviceEntries", "PodDeviceEntries", go_slice_codec(entry)),
+        GoStructField(
+            "RegisteredDevices", "RegisteredDevices", go_map_codec(TEXT, go_slice_codec(TEXT))
+        ),
     )
     return data, go_struct_codec(
-        "checkpoint.Data", GoField("Data", "Data", data), GoField("Checksum", "Checksum", CHECKSUM)
+        "checkpoint.Data",
+        GoStructField("Data", "Data", data),
+        GoStructField("Checksum", "Checksum", CHECKSUM),
     )
 
 
@@ -81,7 +85,7 @@ _V1 = _version(go_slice_codec(TEXT))
 _V2 = _version(go_map_codec(INT64, go_slice_codec(TEXT), "checkpoint.DevicesPerNUMA"))
 
 
-def read_device_manager_checkpoint(text: str) -> DeviceManagerState:
+def read_device_manager_checkpoint(text: str) -> KubeletDeviceManagerState:
     """Return the contents of the checkpoint, whatever its version.
 
     Raises:
@@ -94,7 +98,7 @@ def read_device_manager_checkpoint(text: str) -> DeviceManagerState:
     value = file.read(tree, "")
     check_checksum(value["Checksum"], [data.typed(value["Data"])], "Checksum")
     content = value["Data"]
-    return DeviceManagerState(
+    return KubeletDeviceManagerState(
         tuple(_held(content["PodDeviceEntries"] or ())),
         {name: tuple(ids or ()) for name, ids in (content["RegisteredDevices"] or {}).items()},
     )
@@ -109,7 +113,7 @@ def _has_lists(tree: object) -> bool:
     )
 
 
-def _held(entries: Iterable[Mapping[str, Any]]) -> Iterator[DevicesGivenToContainer]:
+def _held(entries: Iterable[Mapping[str, Any]]) -> Iterator[KubeletDevicesOfContainer]:
     for i, entry in enumerate(entries):
         ids = entry["DeviceIDs"] or ()
         if isinstance(ids, dict):
@@ -119,6 +123,6 @@ def _held(entries: Iterable[Mapping[str, Any]]) -> Iterator[DevicesGivenToContai
         except ValueError as error:
             field = f"Data.PodDeviceEntries[{i}].AllocResp"
             raise KubeletCheckpointError(field, f"{error}; {MEND}") from None
-        yield DevicesGivenToContainer(
+        yield KubeletDevicesOfContainer(
             entry["PodUID"], entry["ContainerName"], entry["ResourceName"], tuple(ids), response
         )

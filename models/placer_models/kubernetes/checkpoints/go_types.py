@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from placer_models.annotations.json_parts import refuse_json_constant
 from placer_models.cpuset import format_cpu_list, parse_cpu_list
-from placer_models.files.errors import in_quotes, spelling_suggestion
+from placer_models.message_text import in_quotes, spelling_suggestion
 
 MEND = "drain the node, delete the file and restart the kubelet, which writes it anew"
 
@@ -59,7 +59,7 @@ class GoTypeCodec:
 
 
 @dataclass(frozen=True, slots=True)
-class GoField:
+class GoStructField:
     """A field of a struct.
 
     Attributes:
@@ -101,7 +101,7 @@ def parse_go_json(text: str, path: str = "") -> object:
     return found
 
 
-def raise_wrong_type(path: str, value: object, expected: str) -> NoReturn:
+def raise_wrong_go_type(path: str, value: object, expected: str) -> NoReturn:
     """Refuse a value.
 
     Raises:
@@ -120,18 +120,18 @@ def raise_wrong_type(path: str, value: object, expected: str) -> NoReturn:
     raise KubeletCheckpointError(path, f"got {got}; expected {expected}; {MEND}")
 
 
-def field_path(path: str, key: str) -> str:
+def go_field_path(path: str, key: str) -> str:
     """Return the path of a field of an object."""
     return f"{path}.{key}" if path else key
 
 
 def _text(value: object, path: str) -> str:
     if not isinstance(value, str):
-        raise_wrong_type(path, value, "a text")
+        raise_wrong_go_type(path, value, "a text")
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise_wrong_type(
+        raise_wrong_go_type(
             path, value.encode(errors="replace").decode(), "a text of whole characters"
         )
     return value
@@ -145,7 +145,7 @@ def go_integer_codec(name: str, least: int, most: int) -> GoTypeCodec:
 
     def read(value: object, path: str) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-            raise_wrong_type(path, value, f"a whole number from {least} to {most}")
+            raise_wrong_go_type(path, value, f"a whole number from {least} to {most}")
         return value
 
     return GoTypeCodec(name, read, str)
@@ -166,7 +166,7 @@ def _bytes(value: object, path: str) -> bytes | None:
     except (Base64Error, ValueError):
         found = b""
     if b64encode(found).decode() != text:
-        raise_wrong_type(path, text, "bytes in base64")
+        raise_wrong_go_type(path, text, "bytes in base64")
     return found
 
 
@@ -182,7 +182,7 @@ def _cpu_list(value: object, path: str) -> str:
     try:
         parse_cpu_list(text)
     except ValueError:
-        raise_wrong_type(path, text, "a list of CPUs such as 0-3,8")
+        raise_wrong_go_type(path, text, "a list of CPUs such as 0-3,8")
     return text
 
 
@@ -194,7 +194,7 @@ def _cpu_set(value: object, path: str) -> frozenset[int]:
     text = _cpu_list(value, path)
     found = parse_cpu_list(text)
     if format_cpu_list(found) != text:
-        raise_wrong_type(path, text, f"it as Go writes it, '{format_cpu_list(found)}'")
+        raise_wrong_go_type(path, text, f"it as Go writes it, '{format_cpu_list(found)}'")
     return found
 
 
@@ -214,7 +214,7 @@ def go_slice_codec(item: GoTypeCodec) -> GoTypeCodec:
         if value is None:
             return None
         if not isinstance(value, list):
-            raise_wrong_type(path, value, "a list")
+            raise_wrong_go_type(path, value, "a list")
         return [item.read(one, f"{path}[{i}]") for i, one in enumerate(value)]
 
     def show(value: list[Any] | None) -> str:
@@ -237,9 +237,9 @@ def go_map_codec(key: GoTypeCodec, item: GoTypeCodec, name: str = "") -> GoTypeC
         if value is None:
             return None
         if not isinstance(value, dict):
-            raise_wrong_type(path, value, "an object")
+            raise_wrong_go_type(path, value, "an object")
         return {
-            read_key(name, path): item.read(one, field_path(path, name))
+            read_key(name, path): item.read(one, go_field_path(path, name))
             for name, one in value.items()
         }
 
@@ -251,7 +251,7 @@ def go_map_codec(key: GoTypeCodec, item: GoTypeCodec, name: str = "") -> GoTypeC
         except ValueError:
             number = None
         if number is None or str(number) != text:
-            raise_wrong_type(path, text, "a whole number as the name of each field")
+            raise_wrong_go_type(path, text, "a whole number as the name of each field")
         return key.read(number, path)
 
     def show(value: dict[Any, Any] | None) -> str:
@@ -262,26 +262,28 @@ def go_map_codec(key: GoTypeCodec, item: GoTypeCodec, name: str = "") -> GoTypeC
     return GoTypeCodec(name or f"map[{key.name}]{item.name}", read, show)
 
 
-def go_struct_codec(name: str, *fields: GoField) -> GoTypeCodec:
+def go_struct_codec(name: str, *fields: GoStructField) -> GoTypeCodec:
     """Return the type of a struct; its values are mappings from the fields' names in Go."""
     keys = [field.key for field in fields]
 
     def read(value: object, path: str) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise_wrong_type(path, value, "an object")
+            raise_wrong_go_type(path, value, "an object")
         if unknown := [key for key in value if key not in keys]:
             hint = spelling_suggestion(unknown[0], keys) or f"; expected {', '.join(keys)}"
             raise KubeletCheckpointError(
-                field_path(path, unknown[0]), f"no such field{hint}; {MEND}"
+                go_field_path(path, unknown[0]), f"no such field{hint}; {MEND}"
             )
         found = {}
         for field in fields:
             if field.key in value:
-                found[field.name] = field.type.read(value[field.key], field_path(path, field.key))
+                found[field.name] = field.type.read(
+                    value[field.key], go_field_path(path, field.key)
+                )
             elif field.default:
                 found[field.name] = field.default[0]
             else:
-                raise KubeletCheckpointError(field_path(path, field.key), f"is missing; {MEND}")
+                raise KubeletCheckpointError(go_field_path(path, field.key), f"is missing; {MEND}")
         return found
 
     def show(value: Mapping[str, Any]) -> str:

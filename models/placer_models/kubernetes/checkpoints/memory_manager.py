@@ -10,13 +10,13 @@ from placer_models.kubernetes.checkpoints.go_types import (
     INT,
     TEXT,
     UINT64,
-    GoField,
+    GoStructField,
     go_map_codec,
     go_pointer_codec,
     go_slice_codec,
     go_struct_codec,
     parse_go_json,
-    raise_wrong_type,
+    raise_wrong_go_type,
 )
 from placer_models.kubernetes.checkpoints.wrapped import (
     is_wrapped_checkpoint,
@@ -31,7 +31,7 @@ MEMORY = "memory"
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryBlock:
+class KubeletMemoryBlock:
     """Memory of a pod.
 
     Attributes:
@@ -46,7 +46,7 @@ class MemoryBlock:
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryManagerState:
+class KubeletMemoryManagerState:
     """The memory that a kubelet has given out.
 
     Attributes:
@@ -60,7 +60,7 @@ class MemoryManagerState:
     policy: str
     given_bytes: Mapping[tuple[int, str], int]
     system_bytes: Mapping[tuple[int, str], int]
-    pods: Mapping[str, tuple[MemoryBlock, ...]]
+    pods: Mapping[str, tuple[KubeletMemoryBlock, ...]]
 
     def kept_bytes(self, numa_node: int, resource: str) -> int:
         """Return the bytes of a resource on a NUMA node that pods have or the system keeps."""
@@ -75,49 +75,49 @@ class MemoryManagerState:
 
 _TABLE = go_struct_codec(
     "state.MemoryTable",
-    GoField("TotalMemSize", "total", UINT64),
-    GoField("SystemReserved", "systemReserved", UINT64),
-    GoField("Allocatable", "allocatable", UINT64),
-    GoField("Reserved", "reserved", UINT64),
-    GoField("Free", "free", UINT64),
+    GoStructField("TotalMemSize", "total", UINT64),
+    GoStructField("SystemReserved", "systemReserved", UINT64),
+    GoStructField("Allocatable", "allocatable", UINT64),
+    GoStructField("Reserved", "reserved", UINT64),
+    GoStructField("Free", "free", UINT64),
 )
 _BY_RESOURCE = go_map_codec(
     TEXT, go_pointer_codec(_TABLE), "map[v1.ResourceName]*state.MemoryTable"
 )
 _NUMA_NODE = go_struct_codec(
     "state.NUMANodeState",
-    GoField("NumberOfAssignments", "numberOfAssignments", INT),
-    GoField("MemoryMap", "memoryMap", _BY_RESOURCE),
-    GoField("Cells", "cells", go_slice_codec(INT)),
+    GoStructField("NumberOfAssignments", "numberOfAssignments", INT),
+    GoStructField("MemoryMap", "memoryMap", _BY_RESOURCE),
+    GoStructField("Cells", "cells", go_slice_codec(INT)),
 )
 _BLOCKS = go_slice_codec(
     go_struct_codec(
         "state.Block",
-        GoField("NUMAAffinity", "numaAffinity", go_slice_codec(INT)),
-        GoField("Type", "type", replace(TEXT, name="v1.ResourceName")),
-        GoField("Size", "size", UINT64),
+        GoStructField("NUMAAffinity", "numaAffinity", go_slice_codec(INT)),
+        GoStructField("Type", "type", replace(TEXT, name="v1.ResourceName")),
+        GoStructField("Size", "size", UINT64),
     )
 )
 _POD_ENTRY = go_struct_codec(
-    "state.PodEntry", GoField("MemoryBlocks", "memoryBlocks", _BLOCKS, (None,))
+    "state.PodEntry", GoStructField("MemoryBlocks", "memoryBlocks", _BLOCKS, (None,))
 )
 
-_POLICY = GoField("PolicyName", "policyName", TEXT)
-_MACHINE = GoField(
+_POLICY = GoStructField("PolicyName", "policyName", TEXT)
+_MACHINE = GoStructField(
     "MachineState",
     "machineState",
     go_map_codec(INT, go_pointer_codec(_NUMA_NODE), "state.NUMANodeMap"),
 )
-_ENTRIES = GoField(
+_ENTRIES = GoStructField(
     "Entries",
     "entries",
     go_map_codec(TEXT, go_map_codec(TEXT, _BLOCKS), "state.ContainerMemoryAssignments"),
     ({},),
 )
-_PODS = GoField(
+_PODS = GoStructField(
     "PodEntries", "podEntries", go_map_codec(TEXT, _POD_ENTRY, "state.PodMemoryAssignments"), ({},)
 )
-_CHECKSUM = GoField("Checksum", "checksum", CHECKSUM)
+_CHECKSUM = GoStructField("Checksum", "checksum", CHECKSUM)
 
 _NAME = "state.MemoryManagerCheckpoint"
 _V1 = go_struct_codec(f"{_NAME}V1", _POLICY, _MACHINE, _ENTRIES, _CHECKSUM)
@@ -125,7 +125,7 @@ _V2 = go_struct_codec(f"{_NAME}V2", _POLICY, _MACHINE, _ENTRIES, _PODS, _CHECKSU
 _DATA = go_struct_codec(f"{_NAME}Data", _POLICY, _MACHINE, _ENTRIES, _PODS)
 
 
-def read_memory_manager_state(text: str) -> MemoryManagerState:
+def read_memory_manager_state(text: str) -> KubeletMemoryManagerState:
     """Return the contents of the checkpoint, whatever its version.
 
     Raises:
@@ -140,13 +140,13 @@ def read_memory_manager_state(text: str) -> MemoryManagerState:
         value = _V2.read(tree, "")
         check_checksum(value["Checksum"], [*_shown(value)], "checksum")
     if not value["PolicyName"]:
-        raise_wrong_type("policyName", "", "None or Static")
+        raise_wrong_go_type("policyName", "", "None or Static")
     tables = {
         (numa, resource): table
         for numa, state in (value["MachineState"] or {}).items()
         for resource, table in (state["MemoryMap"] or {}).items()
     }
-    return MemoryManagerState(
+    return KubeletMemoryManagerState(
         value["PolicyName"],
         {key: table["Reserved"] for key, table in tables.items()},
         {key: table["SystemReserved"] for key, table in tables.items()},
@@ -162,7 +162,7 @@ def _shown(value: Mapping[str, Any]) -> Iterator[str]:
             yield f"(*{name}){version.show(bare)}"
 
 
-def _owned(value: Mapping[str, Any]) -> dict[str, tuple[MemoryBlock, ...]]:
+def _owned(value: Mapping[str, Any]) -> dict[str, tuple[KubeletMemoryBlock, ...]]:
     """Return the memory of each pod; a pod's own entry includes that of its containers."""
     blocks = {
         owner: [one for given in (containers or {}).values() for one in given or ()]
@@ -175,7 +175,8 @@ def _owned(value: Mapping[str, Any]) -> dict[str, tuple[MemoryBlock, ...]]:
     }
     return {
         owner: tuple(
-            MemoryBlock(tuple(one["NUMAAffinity"] or ()), one["Type"], one["Size"]) for one in given
+            KubeletMemoryBlock(tuple(one["NUMAAffinity"] or ()), one["Type"], one["Size"])
+            for one in given
         )
         for owner, given in blocks.items()
         if given
