@@ -16,15 +16,17 @@ from placer_models.rule_family import RuleFamilyName
 
 
 @dataclass(frozen=True, slots=True)
-class OpenedNodeVars:
+class OpenedNodeVariables:
     """Offered node that pods could come to -> whether it is opened."""
 
     literals: Mapping[int, IntVar]
 
 
-def opened_node_vars(model: CpModel, problem: Problem, x: PlacementVariables) -> OpenedNodeVars:
+def opened_node_vars(
+    model: CpModel, problem: Problem, x: PlacementVariables
+) -> OpenedNodeVariables:
     """Create a literal for each offered node that pods could come to."""
-    return OpenedNodeVars(
+    return OpenedNodeVariables(
         {
             index: model.new_bool_var(f"opened[{node.name}]")
             for index, node in enumerate(problem.nodes)
@@ -37,7 +39,7 @@ def a_node_is_opened_before_it_is_used(
     model: CpModel, problem: Problem, x: PlacementVariables
 ) -> None:
     """Pods come to an offered node only if it is opened."""
-    for node, literal in x.part(OpenedNodeVars).literals.items():
+    for node, literal in x.part(OpenedNodeVariables).literals.items():
         for assignment in x.on_node[node]:
             model.add(assignment.count <= assignment.most * literal)
 
@@ -49,7 +51,7 @@ def an_opened_node_holds_what_it_has(
 
     Without this, half a node's pods would seem to need half a node.
     """
-    for node, literal in x.part(OpenedNodeVars).literals.items():
+    for node, literal in x.part(OpenedNodeVariables).literals.items():
         assignments = x.on_node[node]
         for has, wants in left_and_wanted_amounts(problem.nodes[node], assignments):
             if any(wants):
@@ -83,7 +85,7 @@ def equal_offers_are_used_in_order(model: CpModel, problem: Problem, x: Placemen
         ]
         for earlier, later in pairwise(loads):
             model.add(earlier >= later)
-        found = x.part(OpenedNodeVars).literals
+        found = x.part(OpenedNodeVariables).literals
         literals = [found[node] for node in members if node in found]
         for first, second in pairwise(literals):
             model.add_implication(second, first)
@@ -100,7 +102,7 @@ def equal_offered_nodes(problem: Problem) -> list[list[int]]:
 
 def opened_node_count_expr(model: CpModel, problem: Problem, x: PlacementVariables) -> Expression:
     """Count the offered nodes that are opened."""
-    return LinearExpr.sum(list(x.part(OpenedNodeVars).literals.values()))
+    return LinearExpr.sum(list(x.part(OpenedNodeVariables).literals.values()))
 
 
 def choices_with_equal_nodes_sorted(problem: Problem, choices: Choices) -> Choices:
@@ -124,7 +126,7 @@ def opened_node_solver_hints(
 ) -> Iterator[Hint]:
     """Yield hints for which offered nodes are opened."""
     used = {choice.node for choice in known.choices.values()}
-    for node, literal in x.part(OpenedNodeVars).literals.items():
+    for node, literal in x.part(OpenedNodeVariables).literals.items():
         yield literal.index, int(node in used)
 
 
