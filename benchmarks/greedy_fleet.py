@@ -23,7 +23,7 @@ from _arguments import parser_for
 from _timing import print_times, timed
 from _worlds import GIB, gang, lone, nodes_in_turn
 
-from placer.greedy.chooser import choose_cheapest_place
+from placer.greedy.chooser import choose_cheapest_place_on_node
 from placer.greedy.gather import gather_on_one_node
 from placer.greedy.node_table import GreedyNodeTable
 from placer.greedy.place import place_greedily
@@ -110,7 +110,7 @@ def scatter(rng: Random, problem: Problem, fleet: GreedyNodeTable, pods: Iterabl
     for pod in pods:
         for node in rng.sample(range(len(problem.nodes)), 20):
             fit = problem.fit(pod, node)
-            offer = fit and choose_cheapest_place(
+            offer = fit and choose_cheapest_place_on_node(
                 fleet.left(fleet.state(node)), problem.shape_of(pod), fit
             )
             if offer:
@@ -127,7 +127,9 @@ def first_fit_ms(problem: Problem, fleet: GreedyNodeTable, pods: Iterable[int]) 
             fit = problem.fit(pod, node)
             if fit is None:
                 continue
-            offer = choose_cheapest_place(fleet.left(fleet.state(node)), problem.shape_of(pod), fit)
+            offer = choose_cheapest_place_on_node(
+                fleet.left(fleet.state(node)), problem.shape_of(pod), fit
+            )
             if offer is not None:
                 fleet.take(pod, offer.choice.on(node))
                 break
@@ -144,7 +146,7 @@ def scan_ms(problem: Problem, fleet: GreedyNodeTable, pods: Iterable[int]) -> li
         for node in range(len(problem.nodes)):
             fit = problem.fit(pod, node)
             if fit is not None:
-                choose_cheapest_place(fleet.left(fleet.state(node)), shape, fit)
+                choose_cheapest_place_on_node(fleet.left(fleet.state(node)), shape, fit)
         times.append(1_000 * (thread_time() - start))
     return times
 

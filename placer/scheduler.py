@@ -38,7 +38,7 @@ from placer.scheduling.errors import (
 from placer.scheduling.expectation import Expectation
 from placer.scheduling.expecting import ExpectationTracker
 from placer.scheduling.refusal import Refusal
-from placer.scheduling.scheduler_state import SchedulerState, changed_places, scheduler_state_of
+from placer.scheduling.scheduler_state import NodesAndPods, changed_places, nodes_and_pods_of
 from placer.search.baseline import CacheBetweenSolves
 from placer.search.garbage import without_garbage_collection
 from placer.search.options import Engine, SolveOptions
@@ -423,7 +423,7 @@ class Scheduler:
 
     def _decide(
         self,
-        state: SchedulerState,
+        state: NodesAndPods,
         batch: Batch,
         options: SolveOptions,
         limit_s: float,
@@ -431,7 +431,7 @@ class Scheduler:
         move_budget: int,
         *,
         dry_run: bool,
-    ) -> tuple[Decision, SchedulerState | None]:
+    ) -> tuple[Decision, NodesAndPods | None]:
         """Decide as `place` does; beside it stands the cluster afterwards, if that is known.
 
         Pods are known by then, in a dry run too, but what they teach is counted when the next
@@ -478,23 +478,23 @@ class Scheduler:
         (ours,) = nodes_with_defaults((node,), self._defaults)
         return ours
 
-    def _updated(self, node: Node) -> SchedulerState:
+    def _updated(self, node: Node) -> NodesAndPods:
         old = self._state.of(node.name).node
         return self._state if node == old else self._state.with_node(node)
 
-    def _become(self, after: SchedulerState, misfits: tuple[Misfit, ...] = ()) -> ClusterChange:
+    def _become(self, after: NodesAndPods, misfits: tuple[Misfit, ...] = ()) -> ClusterChange:
         """Change the state; the last thing that a call does."""
         change = _change(self._state, after, *misfits)
         self._state = after
         return change
 
 
-def _open(nodes: tuple[Node, ...], running: tuple[RunningPod, ...], version: int) -> SchedulerState:
+def _open(nodes: tuple[Node, ...], running: tuple[RunningPod, ...], version: int) -> NodesAndPods:
     check_node_names(nodes)
     check_running_pods(running, {node.name for node in nodes})
     with without_garbage_collection():
-        return scheduler_state_of(nodes, running, version)
+        return nodes_and_pods_of(nodes, running, version)
 
 
-def _change(old: SchedulerState, new: SchedulerState, *misfits: Misfit) -> ClusterChange:
+def _change(old: NodesAndPods, new: NodesAndPods, *misfits: Misfit) -> ClusterChange:
     return ClusterChange(new.version, changed_places(old, new), misfits)

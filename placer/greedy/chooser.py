@@ -8,7 +8,7 @@ from placer.greedy.burst import burst_cells
 from placer.greedy.containers import AlignedContainersChoice, place_aligned_containers
 from placer.greedy.cores import ownable_cpu_count_of_core_class
 from placer.greedy.devices import pick_devices
-from placer.greedy.exclusivity import choose_exclusive_place
+from placer.greedy.exclusivity import choose_exclusive_place_on_node
 from placer.greedy.in_node_affinity import choose_by_in_node_affinity
 from placer.greedy.inside import CandidatePlace, DevicesChosenForPod
 from placer.greedy.localities import (
@@ -56,7 +56,7 @@ def choose_keeping_rules_of_others(
     """
 
     def apart(view: NodeState, shape: Shape, fit: Fit) -> PricedChoice | None:
-        return choose_exclusive_place(view, shape, fit, choose_cheapest_place)
+        return choose_exclusive_place_on_node(view, shape, fit, choose_cheapest_place_on_node)
 
     def by_affinity(view: NodeState, shape: Shape, fit: Fit) -> PricedChoice | None:
         return choose_by_in_node_affinity(view, shape, fit, apart, waived)
@@ -64,7 +64,7 @@ def choose_keeping_rules_of_others(
     return choose_beside_bound_pods(node, shape, fit, by_affinity)
 
 
-def choose_cheapest_place(node: NodeState, shape: Shape, fit: Fit) -> PricedChoice | None:
+def choose_cheapest_place_on_node(node: NodeState, shape: Shape, fit: Fit) -> PricedChoice | None:
     """Return the cheapest place found for a pod of the shape, or None if none was found.
 
     Without an alignment policy the pod may be anywhere. If that takes more cells or packages

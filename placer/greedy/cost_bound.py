@@ -45,7 +45,7 @@ _SET_SIZES: Numbers = np.array(USABLE_SET_SIZES, dtype=np.int64)[:, np.newaxis]
 """The usual set sizes, upright so that they broadcast over nodes."""
 
 
-class PodsOnOneNodeCostBound:
+class TierCostLowerBoundsByNode:
     """Lower bounds of what places cost for pods that come to one node together."""
 
     def __init__(self, columns: NodeColumnLayout, counts: Iterable[tuple[Wanted, int]]) -> None:

@@ -12,7 +12,7 @@ from placer_models.problem.node_state import Cell, CoreClass, NodeState
 from placer_models.problem.problem import Choice, CoreTake, Fit, Shape
 
 
-def choose_exclusive_place(
+def choose_exclusive_place_on_node(
     node: NodeState, shape: Shape, fit: Fit, choose: Chooser
 ) -> PricedChoice | None:
     """Return the cheapest place found for a pod of the shape, or None if none was found.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from placer.greedy.affinity import GreedyShapeCountsByNode
 from placer.greedy.chooser import choose_keeping_rules_of_others
 from placer.greedy.columns import Indices, Mask, NodeColumnLayout, Numbers
-from placer.greedy.cost_bound import PodsOnOneNodeCostBound
+from placer.greedy.cost_bound import TierCostLowerBoundsByNode
 from placer.greedy.free_nodes import state_with_one_gpu_visible
 from placer.greedy.node_rows import LargestSpareByColumn, NodeRows, first_node_of_each_code
 from placer.greedy.offer import BY_STRATEGY
@@ -83,7 +83,7 @@ class GreedyNodeTable:
         self._demands: dict[tuple[Shape, Fits, tuple[Shape, ...]], int] = {}
         self._demands_of: RecentlyUsedCache[tuple[int, ...], tuple[object, list[int]]]
         self._demands_of = RecentlyUsedCache(MOST_RANKINGS)
-        self._bounds: dict[tuple[tuple[int, int], ...], PodsOnOneNodeCostBound] = {}
+        self._bounds: dict[tuple[tuple[int, int], ...], TierCostLowerBoundsByNode] = {}
         self._bids: dict[tuple[int, int, frozenset[int], int], NodeStateBid | None] = {}
         self._spares: dict[int, int] = {}
         of_few = min(MOST_RANKINGS_OF_FEW, MOST_RANKED // max(1, len(self._states)))
@@ -363,7 +363,7 @@ class GreedyNodeTable:
         left = self.leaves(shape, state, replace(choice, near=()) if choice.near else choice)
         return NodeStateBid(offer.price, choice, left)
 
-    def _bound(self, shapes: Sequence[int]) -> PodsOnOneNodeCostBound:
+    def _bound(self, shapes: Sequence[int]) -> TierCostLowerBoundsByNode:
         key: tuple[tuple[int, int], ...] = ((self._demand_of[shapes[0]], 1),)
         if len(shapes) > 1:
             key = tuple(sorted(Counter(self._demand_of[shape] for shape in shapes).items()))
@@ -371,7 +371,7 @@ class GreedyNodeTable:
             shape_of = {self._demand_of[shape]: shape for shape in shapes}
             wanted = list(zip(self.problem.shapes, self.problem.fits, strict=True))
             counts = [(wanted[shape_of[demand]], count) for demand, count in key]
-            self._bounds[key] = PodsOnOneNodeCostBound(self._columns, counts)
+            self._bounds[key] = TierCostLowerBoundsByNode(self._columns, counts)
         return self._bounds[key]
 
     def _ranking(self, shape: int) -> ShapeNodeRanking:

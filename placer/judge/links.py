@@ -17,7 +17,7 @@ from placer_models.links import (
 from placer_models.policy import GatherLevel, PartitionPolicy
 
 
-def slowest_pair_shortfall(scene: InstanceWithPlacement) -> int:
+def judged_slowest_pair_shortfall(scene: InstanceWithPlacement) -> int:
     """Return tier 4a: by how much slowest pairs miss the best of any open node, if empty."""
     short = 0
     for judged, placed, gpus in _pods_with_links(scene):
@@ -27,7 +27,7 @@ def slowest_pair_shortfall(scene: InstanceWithPlacement) -> int:
     return short
 
 
-def pod_link_sum_shortfall(scene: InstanceWithPlacement) -> int:
+def judged_pod_link_sum_shortfall(scene: InstanceWithPlacement) -> int:
     """Return tier 4b: by how much pair sums miss the best of the pod's own node, if empty."""
     short = 0
     for judged, placed, gpus in _pods_with_links(scene):
@@ -37,7 +37,7 @@ def pod_link_sum_shortfall(scene: InstanceWithPlacement) -> int:
     return short
 
 
-def gang_link_sum_shortfall(scene: InstanceWithPlacement) -> int:
+def judged_gang_link_sum_shortfall(scene: InstanceWithPlacement) -> int:
     """Return tier 4c: the same over the GPUs of each gang that gathers on a node.
 
     Its GPUs together need no scope and no partition, so that the best of all sets is the measure.
@@ -107,8 +107,8 @@ JUDGED = JudgedFamily(
     rules={"partition": partition_breaches},
     tiers={
         PARTITIONS: pod_count_outside_partitions,
-        POD_PAIR_MINIMUM: slowest_pair_shortfall,
-        POD_PAIR_SUM: pod_link_sum_shortfall,
-        GANG_PAIR_SUM: gang_link_sum_shortfall,
+        POD_PAIR_MINIMUM: judged_slowest_pair_shortfall,
+        POD_PAIR_SUM: judged_pod_link_sum_shortfall,
+        GANG_PAIR_SUM: judged_gang_link_sum_shortfall,
     },
 )

@@ -32,7 +32,7 @@ class ClaimCombination:
         return groups[self.picks[place] if place < len(self.picks) else 0]
 
 
-def results_of_claim_combinations(look: Callable[[ClaimCombination], T]) -> Iterator[T]:
+def map_over_claim_combinations(look: Callable[[ClaimCombination], T]) -> Iterator[T]:
     """Yield what is found with each combination, the best first, up to `MOST_TURNS`."""
     turn = ClaimCombination()
     for _ in range(MOST_TURNS):

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from placer.kubernetes.alternatives import ClaimAlternativeChooser
 from placer.kubernetes.claim_requests import resolved_claim_request
-from placer.kubernetes.claim_turns import ClaimCombination, results_of_claim_combinations
+from placer.kubernetes.claim_turns import ClaimCombination, map_over_claim_combinations
 from placer.kubernetes.device_matches import ClaimRequestMatchCache, ClaimRequestMatchesByNode
 from placer.kubernetes.device_pools import PublishedDevicesOfDump
 from placer.kubernetes.node_set_labels import NodeSetLabelMaker
@@ -179,7 +179,7 @@ class WaitingPodClaimsOfDump:
 
         A pod may ask for other devices on other nodes, and for nothing else.
         """
-        tried = list(results_of_claim_combinations(lambda turn: self._in_turn(part, turn)))
+        tried = list(map_over_claim_combinations(lambda turn: self._in_turn(part, turn)))
         served = [
             found
             for found in tried
@@ -300,7 +300,7 @@ class WaitingPodClaimsOfDump:
             self._spec(claim.identity.title, claim.spec, claim, one, found, turn)
             return found
 
-        first, *others = results_of_claim_combinations(asked)
+        first, *others = map_over_claim_combinations(asked)
         served = [found.nodes for found in others if found.nodes and not found.lacks]
         if first.nodes is not None:
             first.nodes = first.nodes.union(*served)

@@ -19,9 +19,9 @@ from placer.node.cgroups import CPUS, CPUSET, MEMS, CgroupReader, as_proc_cgroup
 from placer.node.container_roots import OUR_ROOT
 from placer.node.errors import (
     CgroupVanishedError,
+    HostCannotApplyError,
     InapplicableDocumentError,
     ObserveOnlyError,
-    RefusedByNodeError,
 )
 from placer.node.host import HostFactsForApply
 from placer.node.operations import (
@@ -56,7 +56,7 @@ _MOST_ASIDE = 8
 """If the kernel refuses more containers than this, it is not these that are strange."""
 
 
-class CgroupWriteRefusedError(RefusedByNodeError):
+class CgroupWriteRefusedError(HostCannotApplyError):
     """The kernel refused a write to a container's cgroup, and all was taken back.
 
     Attributes:
@@ -102,7 +102,7 @@ def apply(
 
     Raises:
         InapplicableDocumentError: The document is wrong, out of date, or not for this machine.
-        RefusedByNodeError: The node cannot do it; all is as it was before.
+        HostCannotApplyError: The node cannot do it; all is as it was before.
         CgroupVanishedError: A container ended meanwhile, and its cgroup vanished; the same holds.
         ObserveOnlyError: Taking it back failed, now or earlier.
 
@@ -129,7 +129,7 @@ def apply(
                 raise CgroupVanishedError(
                     f"{error.filename}: the cgroup vanished while it was read"
                 ) from None
-            raise RefusedByNodeError(_refusal(error, "read")) from None
+            raise HostCannotApplyError(_refusal(error, "read")) from None
         try:
             if plan.operations or plan.finish or not state.was_applied(document):
                 carry_out_cgroup_plan(document, plan, cgroups, state)
@@ -167,7 +167,7 @@ def retry_while_cgroups_vanish(attempt: Callable[[], _Result]) -> _Result:
     """Return the result of an attempt in which no cgroup vanished.
 
     Raises:
-        RefusedByNodeError: One vanished each time.
+        HostCannotApplyError: One vanished each time.
 
     """
     error: Exception = CgroupVanishedError("")
@@ -190,7 +190,7 @@ def carry_out_cgroup_plan(
     """Carry out a plan, all of it or nothing; nothing may have changed since it was made.
 
     Raises:
-        RefusedByNodeError: The node cannot do it; all is as it was before.
+        HostCannotApplyError: The node cannot do it; all is as it was before.
         ObserveOnlyError: It cannot even be taken back.
 
     """
@@ -269,7 +269,7 @@ def _begin(document: NodePlacement, plan: CgroupPlan, state: AppliedStateFolder)
     try:
         state.begin(document, plan)
     except OSError as error:
-        raise RefusedByNodeError(
+        raise HostCannotApplyError(
             f"the journal cannot be written to {state.folder}: "
             f"{error.strerror}; nothing was changed"
         ) from None
@@ -299,7 +299,7 @@ def _carry_out(plan: CgroupPlan, cgroups: CgroupReader, state: AppliedStateFolde
                 f"{why}; the cgroup {as_proc_cgroup_path(gone)} vanished meanwhile; "
                 "what was done before it is taken back"
             ) from None
-        raise RefusedByNodeError(f"{why}; what was done before it is taken back") from None
+        raise HostCannotApplyError(f"{why}; what was done before it is taken back") from None
 
 
 def _container(plan: CgroupPlan, failed: CgroupOperation, error: Exception) -> str | None:
@@ -352,7 +352,7 @@ def _finish(
     try:
         state.finished(document)
     except OSError as error:
-        raise RefusedByNodeError(
+        raise HostCannotApplyError(
             f"the node does what the document says, but {state.folder} cannot say so: "
             f"{error.strerror}; the next run finishes it"
         ) from None

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from placer.node.cgroups import is_systemd_system_unit, is_systemd_unit
-from placer.node.errors import RefusedByNodeError
+from placer.node.errors import HostCannotApplyError
 from placer.node.systemd_units import SystemdInterface
 from placer_models.cpuset import CpuSet, parse_cpu_list
 from placer_models.kubernetes.checkpoints.checkpoint_files import (
@@ -133,11 +133,11 @@ def check_kubelet_root(kubelet_root: str) -> None:
     """Refuse a root directory of a kubelet that is not there.
 
     Raises:
-        RefusedByNodeError: Without it nothing would tell that a kubelet gives CPUs out.
+        HostCannotApplyError: Without it nothing would tell that a kubelet gives CPUs out.
 
     """
     if not Path(kubelet_root).is_dir():
-        raise RefusedByNodeError(
+        raise HostCannotApplyError(
             f"{kubelet_root} is no folder; name the kubelet's --root-dir, or leave --kubelet-root "
             "out where it has none of its own"
         )

@@ -14,7 +14,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from placer.node.cgroups import CgroupReader, as_proc_cgroup_path, child_cgroup_path
-from placer.node.errors import RefusedByNodeError
+from placer.node.errors import HostCannotApplyError
 
 RUN = Path("/run/placer")
 """The folder of root's locks; systemd makes it for the service."""
@@ -25,7 +25,7 @@ def locked_state_folder(folder: Path) -> Iterator[None]:
     """Hold a folder of state for one Placer at a time.
 
     Raises:
-        RefusedByNodeError: Another one holds it, or the folder is not ours alone.
+        HostCannotApplyError: Another one holds it, or the folder is not ours alone.
 
     """
     taken = f"another Placer works with {folder}; wait for it, or stop it"
@@ -45,7 +45,7 @@ def locked_cgroup_root(cgroups: CgroupReader, root: str, state: Path) -> Iterato
         state: The folder of the state; locks are there if the user has no folder for locks.
 
     Raises:
-        RefusedByNodeError: Another one holds them, or the folder of the locks is not ours alone.
+        HostCannotApplyError: Another one holds them, or the folder of the locks is not ours alone.
 
     """
     folder = _folder(state)
@@ -94,7 +94,7 @@ def _locked(folder: Path, path: Path, how: int, taken: str) -> int:
                     return lock
         except BlockingIOError:
             os.close(lock)
-            raise RefusedByNodeError(taken) from None
+            raise HostCannotApplyError(taken) from None
         except BaseException:
             os.close(lock)
             raise
@@ -108,17 +108,17 @@ def _opened(folder: Path, path: Path) -> int:
         found = folder.lstat()
         lock = os.open(path, flags, 0o600)
     except OSError as error:
-        raise RefusedByNodeError(
+        raise HostCannotApplyError(
             f"{folder}: {error.strerror}; name another folder, or run as its owner"
         ) from None
     try:
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-            raise RefusedByNodeError(f"{folder} is not a folder of this user; name another one")
+            raise HostCannotApplyError(f"{folder} is not a folder of this user; name another one")
         if found.st_mode & 0o022:
-            raise RefusedByNodeError(
+            raise HostCannotApplyError(
                 f"others may write {folder}; 'chmod 700 {folder}', and look at it"
             )
-    except RefusedByNodeError:
+    except HostCannotApplyError:
         os.close(lock)
         raise
     return lock

@@ -5,13 +5,13 @@ from pathlib import Path
 
 from placer.node.cgroup_files import KernelCgroupFilesystem
 from placer.node.cgroups import CPU, CPUSET, HUGETLB, MEMORY, PIDS
-from placer.node.errors import RefusedByNodeError
+from placer.node.errors import HostCannotApplyError
 
 _USED = (CPUSET, CPU, MEMORY, PIDS)
 """The controllers that are needed, all on one version."""
 
 
-class CgroupMountError(RefusedByNodeError):
+class CgroupMountError(HostCannotApplyError):
     """The cgroup file systems cannot be used; ``str()`` says why and what to do."""
 
 

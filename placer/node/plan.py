@@ -22,7 +22,7 @@ from placer.node.container_roots import OUR_ROOT, check_cgroup_path_syntax
 from placer.node.cpu_order import ContainerCpuMove, NoCpusetStepOrderError, cpu_handover_steps
 from placer.node.current_values import ContainerLeafCgroup, ContainerLeafCgroupReader
 from placer.node.document import node_placement_faults, offline_owned_cpus_fault
-from placer.node.errors import InapplicableDocumentError, RefusedByNodeError
+from placer.node.errors import HostCannotApplyError, InapplicableDocumentError
 from placer.node.held_devices import kubelet_device_conflicts
 from placer.node.host import HostFactsForApply
 from placer.node.nested_cgroups import CpusetWritePlanner
@@ -91,7 +91,7 @@ def cgroup_plan_of(
 
     Raises:
         InapplicableDocumentError: The document is wrong, or is not for this machine.
-        RefusedByNodeError: This node cannot do it now.
+        HostCannotApplyError: This node cannot do it now.
 
     """
     check_cgroup_path_syntax(root)
@@ -103,7 +103,7 @@ def cgroup_plan_of(
             more = f" (and {len(faults) - 1} more)" if faults[1:] else ""
             raise InapplicableDocumentError(faults[0] + more)
         if host.held_fault and any(one.placement.devices for one in document.pods):
-            raise RefusedByNodeError(
+            raise HostCannotApplyError(
                 f"nobody can tell which devices the kubelet has given to pods: {host.held_fault}"
             )
     if host.present is not None:
@@ -137,7 +137,7 @@ class _Planner:
         self._trusted = trusted
         self._host = host
         if not make_do and (wrong := offline_owned_cpus_fault(document, self._online)):
-            raise RefusedByNodeError(wrong)
+            raise HostCannotApplyError(wrong)
         self._settings = CgroupSettingWritePlanner(cgroups, host, root)
         self._shared = cpu_pools_of_node(document).shared & self._online
         self._ways = CgroupWritableByOthersCheck(cgroups)
@@ -240,18 +240,18 @@ class _Planner:
         """Return whether a cgroup can be as it is to be; one that is not ours stops no other.
 
         Raises:
-            RefusedByNodeError: It cannot, and is ours, or no cgroup could.
+            HostCannotApplyError: It cannot, and is ours, or no cgroup could.
 
         """
         if not leaf.goal_cpus:
-            raise RefusedByNodeError(
+            raise HostCannotApplyError(
                 f"{leaf.title} has no CPU left: all of its pool are owned or offline"
             )
         try:
             if leaf.cgroup in self._aside:
-                raise RefusedByNodeError(self._aside[leaf.cgroup])
+                raise HostCannotApplyError(self._aside[leaf.cgroup])
             self._check(leaf)
-        except RefusedByNodeError as error:
+        except HostCannotApplyError as error:
             if leaf.ours:
                 raise
             self._leave_alone(leaf.title, str(error))
@@ -270,7 +270,7 @@ class _Planner:
         above = parent_cgroup_path(self._root) if leaf.ours else parent_cgroup_path(leaf.cgroup)
         handed_down = leaf.ours or leaf.unit  # systemd hands down what its units need
         if not handed_down and (lacking := self._lacks_cpuset(leaf.cgroup)) is not None:
-            raise RefusedByNodeError(
+            raise HostCannotApplyError(
                 f"{leaf.title}: {as_proc_cgroup_path(lacking)} is not ours "
                 f"and does not hand cpuset down; write '+cpuset' to its {SUBTREE}"
             )
@@ -280,7 +280,7 @@ class _Planner:
         ):
             has = self._has(above, name)
             if missing := goal - has:
-                raise RefusedByNodeError(
+                raise HostCannotApplyError(
                     f"{leaf.title} is to have the {what} {format_cpu_list(missing)}, "
                     f"and {as_proc_cgroup_path(above)} above it has {format_cpu_list(has)}; "
                     "give it more, or place again"
@@ -316,7 +316,7 @@ class _Planner:
             return
         used = int(self._cgroups.files.read(path))
         if used > limit:
-            raise RefusedByNodeError(
+            raise HostCannotApplyError(
                 f"{leaf.title} uses {used:,} bytes of memory, more than its limit of {limit:,}; "
                 "the kernel would end processes of it: raise the limit"
             )
@@ -337,9 +337,9 @@ class _Planner:
         inner = dict.fromkeys([self._root, *(parent_cgroup_path(leaf.cgroup) for leaf in ours)])
         for cgroup in inner:
             if trouble := self._ways.trouble(cgroup):
-                raise RefusedByNodeError(f"{trouble}; name another by --root")
+                raise HostCannotApplyError(f"{trouble}; name another by --root")
             if rival := self._host.rival(cgroup):
-                raise RefusedByNodeError(
+                raise HostCannotApplyError(
                     f"{as_proc_cgroup_path(cgroup)}: {rival}; name another by --root"
                 )
             yield from self._make(cgroup, controllers, made)
@@ -380,12 +380,12 @@ class _Planner:
         if self._cgroups.version == 1:
             missing = [name for name in controllers if not files.exists(name)]
             if missing:
-                raise RefusedByNodeError(f"the controller {missing[0]} is not mounted; mount it")
+                raise HostCannotApplyError(f"the controller {missing[0]} is not mounted; mount it")
             return
         if self._cgroups.exists(above):
             on = files.read(self._cgroups.path(CPUSET, above, SUBTREE)).split()
             if missing := [name for name in controllers if name not in on]:
-                raise RefusedByNodeError(
+                raise HostCannotApplyError(
                     f"{as_proc_cgroup_path(above)} is not ours and does not hand "
                     f"{', '.join(missing)} down; "
                     f"write '{' '.join('+' + name for name in missing)}' to its {SUBTREE}"
@@ -438,7 +438,7 @@ class _Planner:
         try:
             steps = cpu_handover_steps(holders, self._shared)
         except NoCpusetStepOrderError as error:
-            raise RefusedByNodeError(str(error)) from None
+            raise HostCannotApplyError(str(error)) from None
         last = {step.holder: n for n, step in enumerate(steps)}
         sets = CpusetWritePlanner(self._cgroups)
 

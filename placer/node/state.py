@@ -22,7 +22,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from placer.node.errors import ObserveOnlyError, RefusedByNodeError
+from placer.node.errors import HostCannotApplyError, ObserveOnlyError
 from placer.node.locks import locked_state_folder
 from placer.node.operations import CgroupOperation, CgroupOperationKind
 from placer.node.plan import CgroupPlan
@@ -60,7 +60,7 @@ class AppliedStateFolder:
         """Hold the folder for one Placer at a time.
 
         Raises:
-            RefusedByNodeError: Another one holds it, or the folder is not ours alone.
+            HostCannotApplyError: Another one holds it, or the folder is not ours alone.
 
         """
         with locked_state_folder(self.folder):
@@ -146,7 +146,7 @@ class AppliedStateFolder:
         """
         try:
             data = self._read(OBSERVE_ONLY)
-        except RefusedByNodeError as error:
+        except HostCannotApplyError as error:
             raise ObserveOnlyError(str(error)) from None
         if data is not None:
             why = data.decode(errors="replace").strip()
@@ -198,7 +198,7 @@ class AppliedStateFolder:
         except OSError as error:
             if error.errno == errno.ENXIO:  # a socket
                 raise self._no_file(name) from None
-            raise RefusedByNodeError(
+            raise HostCannotApplyError(
                 f"{self.folder / name} cannot be read: {error.strerror}; run as its owner"
             ) from None
         try:

@@ -46,7 +46,7 @@ def plan_cases_of(question: PlanQuestion) -> tuple[ScenarioUnderLoss, ...]:
     return tuple(case for one in question.scenarios for case in _cases(question, one))
 
 
-def plan_case_text(question: PlanQuestion, case: ScenarioUnderLoss) -> str:
+def plan_case_in_words(question: PlanQuestion, case: ScenarioUnderLoss) -> str:
     """Return the case as it is told among those of its question; empty: it is the only one."""
     scenario = f"scenario {case.scenario}" if len(question.scenarios) > 1 else ""
     domain = question.survive.domain if question.survive else ""

@@ -29,7 +29,7 @@ _WORTH_COMPILING = 4.0
 some seconds, later ones a third of a second."""
 
 
-def pick_bin_fill_function(left: float) -> _Fill:
+def compiled_or_plain_bin_fill(left: float) -> _Fill:
     """Return the compiled loop if `placer[fast]` is there and so much time makes it worth."""
     plain: _Fill = fill_bins_in_passes
     return compiled_or_plain(
@@ -49,7 +49,7 @@ class BinFiller:
 
         """
         self._tables = bin_kind_arrays_of(kinds)
-        self._filled = pick_bin_fill_function(left)
+        self._filled = compiled_or_plain_bin_fill(left)
         self._parts = self._relative_sizes()
         self._kinds = kinds
         self._hardnesses: dict[int, FloatArray] = {}

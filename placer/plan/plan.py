@@ -19,7 +19,7 @@ from placer.plan.answer import (
 )
 from placer.plan.binding import binding_resource_on_offer
 from placer.plan.buying import PurchaseSolution, PurchaseSolver
-from placer.plan.cases import ScenarioUnderLoss, plan_case_text, plan_cases_of
+from placer.plan.cases import ScenarioUnderLoss, plan_case_in_words, plan_cases_of
 from placer.plan.clock import PlanClock, PlanWallClock, PlanWorkClock
 from placer.plan.market import PurchaseProblem
 from placer.plan.mending import QuestionChangeSearch
@@ -311,7 +311,7 @@ def _homeless(
         if key in looked_at:
             continue
         looked_at.add(key)
-        where = f"{told}: " if (told := plan_case_text(question, case)) else ""
+        where = f"{told}: " if (told := plan_case_in_words(question, case)) else ""
         found = [*_homeless_in(question, case, clock)]
         if found:
             unplaced = (

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from placer.plan.answer import NoPlanExists, PodsShortOfOffers
 from placer.plan.buying import PurchaseSolution
-from placer.plan.cases import ScenarioUnderLoss, plan_case_text
+from placer.plan.cases import ScenarioUnderLoss, plan_case_in_words
 from placer.plan.clock import PlanClock
 from placer.plan.question import PlanQuestion
 from placer.plan.relax import QuestionAsPacking, with_one_of_each_offer
@@ -38,7 +38,7 @@ def why_no_plan_exists(
     for number, block, item in sorted(_lacks(solved), reverse=True):
         case_number = relaxed.case_of[block]
         case = relaxed.cases[case_number]
-        where = plan_case_text(question, case)
+        where = plan_case_in_words(question, case)
         if item in relaxed.lost:
             short += [one for one in _after_a_loss(question, case, where, clock) if not told]
             continue

@@ -8,7 +8,7 @@ from placer.judge.breaches import breaches
 from placer.scheduling.arriving import BatchArrivals
 from placer.scheduling.decision import Batch, Decision
 from placer.scheduling.in_turn import are_pods_placed_in_turn, place_pods_in_turn
-from placer.scheduling.scheduler_state import SchedulerState
+from placer.scheduling.scheduler_state import NodesAndPods
 from placer.search.baseline import CacheBetweenSolves
 from placer.search.cp import SolverError
 from placer.search.options import Engine, SolveOptions
@@ -24,7 +24,7 @@ LEAST_TIME_S = 0.001
 
 
 def solve_and_judge(
-    state: SchedulerState,
+    state: NodesAndPods,
     batch: Batch,
     legal: GangsWithoutIllegalPods,
     options: SolveOptions,
@@ -32,7 +32,7 @@ def solve_and_judge(
     cache: CacheBetweenSolves,
     move_budget: int = 0,
     earlier: Placement | None = None,
-) -> tuple[Decision, SchedulerState | None]:
+) -> tuple[Decision, NodesAndPods | None]:
     """Solve a batch that `check_batch` has passed, and let the judge check the answer.
 
     Beside the decision stands the cluster with its pods in their places, if that is known already.
@@ -80,7 +80,7 @@ def solve_and_judge(
     return decision, after
 
 
-def node_strategy_or_default(state: SchedulerState, options: SolveOptions) -> NodeStrategy | None:
+def node_strategy_or_default(state: NodesAndPods, options: SolveOptions) -> NodeStrategy | None:
     """Return the strategy of a call: what its options say, else what is best by default.
 
     The fast path alone keeps room for expected pods, where there are GPUs to reason with.
@@ -92,8 +92,8 @@ def node_strategy_or_default(state: SchedulerState, options: SolveOptions) -> No
 
 
 def cluster_with_batch_placed(
-    state: SchedulerState, batch: Batch, places: Iterable[PodPlacement]
-) -> SchedulerState:
+    state: NodesAndPods, batch: Batch, places: Iterable[PodPlacement]
+) -> NodesAndPods:
     """Return the state with the pods of a batch in their places, and of running pods that move.
 
     Those that move leave before anybody comes, so they may go to each other's places.

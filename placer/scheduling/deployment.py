@@ -12,7 +12,7 @@ from placer.scheduling.decide import LEAST_TIME_S, cluster_with_batch_placed
 from placer.scheduling.decision import Decision
 from placer.scheduling.gone import shortages_on_node
 from placer.scheduling.refusal import DecisionResourceShortage, Refusal
-from placer.scheduling.scheduler_state import SchedulerState
+from placer.scheduling.scheduler_state import NodesAndPods
 from placer.search.budget import SolveBudget
 from placer.search.options import Engine, SolveOptions
 from placer.search.reasons.alone import count_placeable_gang_pods
@@ -36,8 +36,8 @@ from placer_models.relations import self_affinity_terms
 
 
 def cluster_after_decision(
-    state: SchedulerState, decision: Decision, options: SolveOptions
-) -> SchedulerState | Refusal:
+    state: NodesAndPods, decision: Decision, options: SolveOptions
+) -> NodesAndPods | Refusal:
     """Return the state with the pods of a decision in place, or why they cannot be taken.
 
     Args:
@@ -71,8 +71,8 @@ def cluster_after_decision(
 
 
 def _confirmed_with_moves(
-    state: SchedulerState, decision: Decision, options: SolveOptions
-) -> SchedulerState | Refusal:
+    state: NodesAndPods, decision: Decision, options: SolveOptions
+) -> NodesAndPods | Refusal:
     """Return the state with a decision taken that moves running pods, or why it cannot be.
 
     They leave their places first, and come to the new ones like pods of the batch.
@@ -93,7 +93,7 @@ def _confirmed_with_moves(
     return after if isinstance(after, Refusal) else replace(after, version=state.version + 1)
 
 
-def _is_at(state: SchedulerState, home: PodPlacement) -> bool:
+def _is_at(state: NodesAndPods, home: PodPlacement) -> bool:
     """Return whether a running pod is still where a decision found it."""
     if home.key not in state.node_of:
         return False
@@ -102,7 +102,7 @@ def _is_at(state: SchedulerState, home: PodPlacement) -> bool:
 
 
 def places_changed_since_decision(
-    after: SchedulerState, decision: Decision
+    after: NodesAndPods, decision: Decision
 ) -> tuple[PodPlacement, ...]:
     """Return the places of a decision's pods that differ from those in the decision."""
     said = {place.key: place for place in decision.placement.pods}
@@ -110,8 +110,8 @@ def places_changed_since_decision(
 
 
 def _node_by_node(
-    state: SchedulerState,
-    after: SchedulerState,
+    state: NodesAndPods,
+    after: NodesAndPods,
     decision: Decision,
     options: SolveOptions,
     began_s: float,
@@ -156,7 +156,7 @@ def _node_by_node(
     return settled, Refusal(tuple(gone), (), tuple(unplaced), tuple(undecided))
 
 
-def _alone(state: SchedulerState, decision: Decision, name: str) -> Instance:
+def _alone(state: NodesAndPods, decision: Decision, name: str) -> Instance:
     """Return one node and the pods that a decision gives it, those of one gang as a gang."""
     node_of = {place.key: place.node for place in decision.placement.pods}
     gangs = []
@@ -171,7 +171,7 @@ def _alone(state: SchedulerState, decision: Decision, name: str) -> Instance:
 
 
 def _elsewhere(
-    state: SchedulerState, decision: Decision, name: str, gangs: Sequence[Gang]
+    state: NodesAndPods, decision: Decision, name: str, gangs: Sequence[Gang]
 ) -> Iterator[RunningPod]:
     """Yield stand-ins for pods elsewhere of whose kind a pod here might seem to be the first."""
     pods = {pod.key: pod for pod in pods_of_gangs(decision.batch.gangs)}
@@ -258,7 +258,7 @@ def _gone_beside(
     yield from dict.fromkeys(gone for some in found for gone in some)
 
 
-def _places(after: SchedulerState, decision: Decision) -> tuple[PodPlacement, ...]:
+def _places(after: NodesAndPods, decision: Decision) -> tuple[PodPlacement, ...]:
     """Return the places of a decision's pods in a state that holds them, in the same order."""
     found = {
         runner.pod.key: runner.placement
@@ -268,12 +268,12 @@ def _places(after: SchedulerState, decision: Decision) -> tuple[PodPlacement, ..
     return tuple(found[place.key] for place in decision.placement.pods)
 
 
-def _found(state: SchedulerState, after: SchedulerState, decision: Decision) -> tuple[Breach, ...]:
+def _found(state: NodesAndPods, after: NodesAndPods, decision: Decision) -> tuple[Breach, ...]:
     """Return the judge's breaches for all pods that a decision places, as the state holds them."""
     return breaches(_touched(state, decision), Placement(_places(after, decision)))
 
 
-def _touched(state: SchedulerState, decision: Decision) -> Instance:
+def _touched(state: NodesAndPods, decision: Decision) -> Instance:
     """Return the batch, and the nodes that the decision gives it.
 
     These are all nodes if a pod may be the first of its kind, or if some pod asks for domains

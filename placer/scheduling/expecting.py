@@ -11,7 +11,7 @@ from threading import Lock
 from placer.counting.account import Account
 from placer.counting.left import node_left
 from placer.scheduling.expectation import Expectation
-from placer.scheduling.scheduler_state import SchedulerState
+from placer.scheduling.scheduler_state import NodesAndPods
 from placer.search.scored import expected_shape_prices_on_accounts
 from placer_models.cluster import NodesWithCachedFacts
 from placer_models.demand import ExpectedDemand, ExpectedShape
@@ -140,7 +140,7 @@ class ExpectationTracker:
                 if len(found.pods) > MOST_ARRIVED:
                     del found.pods[next(iter(found.pods))]
 
-    def demand_on(self, state: SchedulerState) -> ExpectedDemand:
+    def demand_on(self, state: NodesAndPods) -> ExpectedDemand:
         """Return the demand to place by, with prices as the state is now, or was a while ago."""
         with self._lock:
             idle_milli = self._idle.total(state.accounts)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from placer.greedy.expected.scorer import ExpectedScorer
 from placer.scheduling.arriving import BatchArrivals
 from placer.scheduling.expecting import ExpectationTracker
-from placer.scheduling.scheduler_state import SchedulerState
+from placer.scheduling.scheduler_state import NodesAndPods
 from placer.search.baseline import CacheBetweenSolves
 from placer.search.by_columns.simple_columns import SimpleNodeColumns
 from placer.search.lone_place import RejectedLonePlaceError, place_of_lone_pod
@@ -30,7 +30,7 @@ class InTurnPlacementResult(NamedTuple):
     """
 
     placement: Placement
-    state: SchedulerState | None
+    state: NodesAndPods | None
 
 
 def are_pods_placed_in_turn(instance: Instance, options: SolveOptions) -> bool:
@@ -56,7 +56,7 @@ def are_pods_placed_in_turn(instance: Instance, options: SolveOptions) -> bool:
 
 
 def place_pods_in_turn(
-    state: SchedulerState,
+    state: NodesAndPods,
     instance: Instance,
     options: SolveOptions,
     cache: CacheBetweenSolves,
@@ -94,7 +94,7 @@ class _Turn:
 
     def __init__(
         self,
-        state: SchedulerState,
+        state: NodesAndPods,
         strategy: NodeStrategy,
         options: SolveOptions,
         cache: CacheBetweenSolves,
@@ -179,7 +179,7 @@ class _Turn:
         columns = self._cache.places.columns_of(self._state.nodes, self._state.accounts)
         return columns if columns.are_numbered else None
 
-    def _with_all(self) -> SchedulerState:
+    def _with_all(self) -> NodesAndPods:
         """Return the cluster with all pods that have a place."""
         if self._not_in_state:
             self._state = self._state.with_pods(starmap(RunningPod, self._not_in_state))

@@ -52,7 +52,7 @@ class SchedulerNodeRecord:
 
 
 @record(frozen=True, slots=True, eq=False)
-class SchedulerState:
+class NodesAndPods:
     """All nodes of a cluster, ascending by name.
 
     Attributes:
@@ -126,7 +126,7 @@ class SchedulerState:
         """
         return StartingAccounts(self.nodes, self.running, self.accounts, cache)
 
-    def with_node(self, node: Node) -> "SchedulerState":
+    def with_node(self, node: Node) -> "NodesAndPods":
         """Return the state with the node added, or in place of the one of its name."""
         if node.name in self:
             before = self.of(node.name)
@@ -137,7 +137,7 @@ class SchedulerState:
             sorted(more, key=lambda record: record.node.name), self.node_of, self.version + 1
         )
 
-    def without_node(self, name: str) -> "SchedulerState":
+    def without_node(self, name: str) -> "NodesAndPods":
         """Return the state without a node on which nothing runs."""
         left = (record for record in self.records if record.node.name != name)
         return _bound(left, self.node_of, self.version + 1)
@@ -146,17 +146,17 @@ class SchedulerState:
         """Return a pod that runs."""
         return next(r for r in self.of(self.node_of[key]).pods if r.pod.key == key)
 
-    def with_pods(self, pods: Iterable[RunningPod]) -> "SchedulerState":
+    def with_pods(self, pods: Iterable[RunningPod]) -> "NodesAndPods":
         """Return the state with more pods, each on the node of its place."""
         return self.replaced((), pods)
 
-    def without_pods(self, keys: Iterable[NamespacedName]) -> "SchedulerState":
+    def without_pods(self, keys: Iterable[NamespacedName]) -> "NodesAndPods":
         """Return the state without some of the pods that run."""
         return self.replaced(keys, ())
 
     def replaced(
         self, gone: Iterable[NamespacedName], came: Iterable[RunningPod]
-    ) -> "SchedulerState":
+    ) -> "NodesAndPods":
         """Return the state without some of the pods that run, and then with others; one change.
 
         Args:
@@ -177,7 +177,7 @@ class SchedulerState:
             for name, more in new.items()
         )
 
-    def _with(self, new: Iterable[SchedulerNodeRecord]) -> "SchedulerState":
+    def _with(self, new: Iterable[SchedulerNodeRecord]) -> "NodesAndPods":
         """Return the state with new records of nodes that it has."""
         touched = {self.nodes.position[record.node.name]: record for record in new}
         if not touched:
@@ -190,7 +190,7 @@ class SchedulerState:
         came = {r.pod.key: record.node.name for record in touched.values() for r in record.pods}
         records = self.records.changed(touched)
         same = all(record.node is self.nodes[position] for position, record in touched.items())
-        return SchedulerState(
+        return NodesAndPods(
             self.nodes if same else NodesWithCachedFacts(record.node for record in records),
             records,
             self.running.changed({at: record.counted for at, record in touched.items()}),
@@ -205,9 +205,9 @@ class SchedulerState:
         )
 
 
-def scheduler_state_of(
+def nodes_and_pods_of(
     nodes: Iterable[Node], running: Iterable[RunningPod], version: int
-) -> SchedulerState:
+) -> NodesAndPods:
     """Return the state of nodes, whose names are distinct, and of the pods on them.
 
     Idle nodes that differ in names alone share their account.
@@ -237,10 +237,10 @@ def _bound(
     records: Iterable[SchedulerNodeRecord],
     node_of: PersistentMap[NamespacedName, str],
     version: int,
-) -> SchedulerState:
+) -> NodesAndPods:
     """Return the state of a cluster, given records in the order of names."""
     records = tuple(records)
-    return SchedulerState(
+    return NodesAndPods(
         NodesWithCachedFacts(record.node for record in records),
         PersistentTuple.of(records),
         PersistentTuple.of(record.counted for record in records),
@@ -292,7 +292,7 @@ def _by_key(pods: Iterable[RunningPod]) -> tuple[RunningPod, ...]:
     return tuple(sorted(pods, key=lambda runner: runner.pod.key))
 
 
-def changed_places(before: SchedulerState, after: SchedulerState) -> tuple[PodPlacement, ...]:
+def changed_places(before: NodesAndPods, after: NodesAndPods) -> tuple[PodPlacement, ...]:
     """Return the new places of the pods that run in both states with different CPUs."""
     if len(before.records) != len(after.records):
         return ()  # a node has come or gone, on which nothing runs

@@ -16,7 +16,7 @@ from placer.search.exact import Progress
 from placer.search.outside_witnesses import (
     closed_copies_of_outside_nodes,
     nodes_of_pods_without_company,
-    outside_pods_that_match,
+    witness_pods_on_outside_nodes,
 )
 from placer.search.replace_node import greedy_placement, improve_exactly, place_by_expected_cost
 from placer.state.affinity import any_asks_for_others
@@ -334,7 +334,9 @@ class NeighbourhoodSearch:
                 gangs.append(gang)
             elif gang.key in touched:
                 gangs.append(_held(gang, inside, top))
-        witnesses = outside_pods_that_match(self._everyone(), nodes, gangs, self.instance.nodes)
+        witnesses = witness_pods_on_outside_nodes(
+            self._everyone(), nodes, gangs, self.instance.nodes
+        )
         return Instance(
             nodes=(
                 *(node for node in self.instance.nodes if node.name in nodes),

@@ -43,7 +43,7 @@ def nodes_of_pods_without_company(
     return found
 
 
-def outside_pods_that_match(
+def witness_pods_on_outside_nodes(
     everyone: Sequence[RunningPod],
     nodes: Set[str],
     gangs: Iterable[Gang],

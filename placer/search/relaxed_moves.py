@@ -23,7 +23,7 @@ from placer_models.cpsat.relaxed import (
     RelaxedModel,
     RelaxedNodeSubclassVariables,
     build_relaxed_model,
-    left_and_wanted_beside_stayers,
+    left_beside_stayers_and_shape_ask,
 )
 from placer_models.moves import vacated_homes
 from placer_models.placement import Placement
@@ -162,7 +162,7 @@ def _has_room(
     relaxed: RelaxedModel, division: RelaxedNodeSubclassVariables, change: _Change, family: int
 ) -> bool:
     shape = relaxed.families[family].shape
-    asked = left_and_wanted_beside_stayers(division.alike, change.has, relaxed.families, shape)
+    asked = left_beside_stayers_and_shape_ask(division.alike, change.has, relaxed.families, shape)
     return asked is not None and all(left >= taken for left, taken in asked.values())
 
 

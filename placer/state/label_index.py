@@ -10,7 +10,7 @@ from placer_models.selectors import LabelPair, Labels, required_label_clauses
 T = TypeVar("T")
 
 
-class PodAffinityTraits(NamedTuple):
+class TraitsSeenByAffinityTerms(NamedTuple):
     """What affinity looks at of a pod; to every term pods with the same are alike."""
 
     namespace: str
@@ -18,22 +18,22 @@ class PodAffinityTraits(NamedTuple):
     owns_cpus: bool
 
 
-def traits_seen_by_affinity_terms(spec: PodSpec, namespace: str) -> PodAffinityTraits:
+def traits_seen_by_affinity_terms(spec: PodSpec, namespace: str) -> TraitsSeenByAffinityTerms:
     """Return what affinity looks at of a pod."""
-    return PodAffinityTraits(namespace, spec.labels, spec.qos.owns_cpus)
+    return TraitsSeenByAffinityTerms(namespace, spec.labels, spec.qos.owns_cpus)
 
 
 class PodLabelIndex(Generic[T]):
     """Things with the traits of pods, found by the rarest of the labels that a term asks for."""
 
-    def __init__(self, things: Iterable[tuple[T, PodAffinityTraits]] = ()) -> None:
+    def __init__(self, things: Iterable[tuple[T, TraitsSeenByAffinityTerms]] = ()) -> None:
         """Begin with things, each of them once."""
-        self._things: dict[T, PodAffinityTraits] = {}
-        self._having: dict[LabelPair, dict[T, PodAffinityTraits]] = {}
+        self._things: dict[T, TraitsSeenByAffinityTerms] = {}
+        self._having: dict[LabelPair, dict[T, TraitsSeenByAffinityTerms]] = {}
         for thing, traits in things:
             self.add(thing, traits)
 
-    def add(self, thing: T, traits: PodAffinityTraits) -> None:
+    def add(self, thing: T, traits: TraitsSeenByAffinityTerms) -> None:
         """Add a thing that is not there yet."""
         self._things[thing] = traits
         for label in traits.labels:
@@ -57,9 +57,9 @@ class PodLabelIndex(Generic[T]):
 
     def candidates(
         self, choices: Iterable[Sequence[LabelPair]]
-    ) -> Iterator[tuple[T, PodAffinityTraits]]:
+    ) -> Iterator[tuple[T, TraitsSeenByAffinityTerms]]:
         """Yield few things that include all with one label of each choice, each of them once."""
-        few: Sequence[Mapping[T, PodAffinityTraits]] = [self._things]
+        few: Sequence[Mapping[T, TraitsSeenByAffinityTerms]] = [self._things]
         for labels in choices:
             having = [self._having.get(label, {}) for label in labels]
             if sum(map(len, having)) < sum(map(len, few)):

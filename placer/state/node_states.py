@@ -172,7 +172,7 @@ def machine_without_names(machine: Machine) -> Machine:
     return replace(machine, name="", title="", sources=(), notes="", devices=devices)
 
 
-class NodeKindStateFacts(NamedTuple):
+class NodeStatePartsSharedByKind(NamedTuple):
     """What the states of all nodes of a kind have in common.
 
     Attributes:
@@ -223,12 +223,12 @@ def _banks_of(node: Node) -> Banks:
     return tuple(banks)
 
 
-def kind_facts(kind: Node) -> NodeKindStateFacts:
+def node_state_parts_shared_by_kind(kind: Node) -> NodeStatePartsSharedByKind:
     """Return what the nodes of a kind have in common."""
     cpu_milli = kind.milli_per_cpu * len(kind.machine.topology.online - kind.reserved_cpus)
     memory_bytes = sum(kind.memory_bytes_in().values())
     banks = _banks_of(kind)
-    return NodeKindStateFacts(
+    return NodeStatePartsSharedByKind(
         banks, room_sizes(cpu_milli, memory_bytes), switches_joining_gpus_with_others(banks), {}
     )
 
@@ -236,7 +236,7 @@ def kind_facts(kind: Node) -> NodeKindStateFacts:
 def node_state(
     node: Node,
     kind: int,
-    facts: NodeKindStateFacts,
+    facts: NodeStatePartsSharedByKind,
     account: Account,
     encoding: StateEncoding,
     before: tuple[Account, NodeState] | None = None,
@@ -246,7 +246,7 @@ def node_state(
     Args:
         node: The node.
         kind: The number of its kind in the Problem.
-        facts: As `kind_facts` returns them for its kind.
+        facts: As `node_state_parts_shared_by_kind` returns them for its kind.
         account: What the running pods leave.
         encoding: How it is written, plainly; `node_state_in_encoding` turns that into another one.
         before: Account and state of the same node before, in the same encoding.

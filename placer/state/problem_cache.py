@@ -21,12 +21,12 @@ from placer.state.node_states import (
     RelevantNodeFactNames,
     RelevantNodeValues,
     StateEncoding,
-    kind_facts,
     machine_without_names,
     node_facts_kept_in_kind,
     node_kind_of,
     node_state,
     node_state_in_encoding,
+    node_state_parts_shared_by_kind,
 )
 from placer.state.out_of_time import Stop, raise_if_out_of_time
 from placer.state.running_sides import RunningPodIndex
@@ -254,7 +254,11 @@ class ProblemCache:
 
         def count(position: int, before: _Row | None) -> NodeState:
             kind = kinds[kind_numbers[position]]
-            facts = self.memo(kind_facts, (kind,), partial(kind_facts, kind))
+            facts = self.memo(
+                node_state_parts_shared_by_kind,
+                (kind,),
+                partial(node_state_parts_shared_by_kind, kind),
+            )
             known = before and (before.account, before.state)
             node, number, account = nodes[position], kind_numbers[position], accounts[position]
             return node_state(node, number, facts, account, plain, known)

@@ -8,7 +8,7 @@ import pytest
 
 from brute_force import best_placement
 from greedy.small import Numa, gang, instance, links_of, machine, realised, spec
-from placer.greedy.chooser import choose_cheapest_place
+from placer.greedy.chooser import choose_cheapest_place_on_node
 from placer.greedy.cores import ownable_cpu_count_of_core_class
 from placer.greedy.node_table import GreedyNodeTable
 from placer.greedy.offer import AT
@@ -115,7 +115,7 @@ def test_no_set_of_numa_nodes_is_overlooked(alignment: AlignmentPolicy) -> None:
             continue
         node = problem.nodes[0]
         least = least_cells(node, shape, fit)
-        offer = choose_cheapest_place(node, shape, fit)
+        offer = choose_cheapest_place_on_node(node, shape, fit)
         places += least is not None
         misses += (offer is None) is not (least is None)
         if offer is not None and alignment is AlignmentPolicy.BEST_EFFORT:

@@ -5,7 +5,7 @@ import pytest
 from greedy.small import Numa, gang, instance, machine, spec
 from judge.cases_apart import NUMA, PCPU, apart
 from judge.hand import put, world
-from placer.greedy.chooser import choose_cheapest_place
+from placer.greedy.chooser import choose_cheapest_place_on_node
 from placer.greedy.node_table import GreedyNodeTable
 from placer.greedy.offer import AT
 from placer.greedy.place import place_greedily
@@ -140,7 +140,7 @@ def test_the_price_counts_cpus_against_the_policy() -> None:
     table.take(0, first)
     fit = problem.fit(1, 0)
     assert fit is not None
-    offer = choose_cheapest_place(table.left(table.state(0)), problem.shape_of(1), fit)
+    offer = choose_cheapest_place_on_node(table.left(table.state(0)), problem.shape_of(1), fit)
 
     assert offer is not None
     assert offer.price[AT[BIND]] == 2

@@ -16,7 +16,7 @@ from mixed_worlds import mixed_instance
 from placer.greedy import node_table
 from placer.greedy.chooser import choose_keeping_rules_of_others
 from placer.greedy.columns import NodeColumnLayout, Numbers
-from placer.greedy.cost_bound import PodsOnOneNodeCostBound
+from placer.greedy.cost_bound import TierCostLowerBoundsByNode
 from placer.greedy.gather import gather_on_one_node
 from placer.greedy.node_rows import NodeRows
 from placer.greedy.node_strategy import usable_node_points
@@ -56,7 +56,7 @@ class Looked:
         """Return what places on the node cost at least; None: there are none."""
         problem, rows = self._table.problem, self._rows().at(np.array([node]))
         wanted = Counter((problem.shapes[shape], problem.fits[shape]) for shape in shapes)
-        bound = PodsOnOneNodeCostBound(self._columns, wanted.items())
+        bound = TierCostLowerBoundsByNode(self._columns, wanted.items())
         layouts = list(self._left())
         terms = bound.terms(rows, layouts)
         if not bound.hosts(rows, terms)[0]:

@@ -16,7 +16,7 @@ from placer.node.apply import apply, carry_out_cgroup_plan, recover_interrupted_
 from placer.node.cgroups import CgroupReader
 from placer.node.container_lookup import container_cgroup_path
 from placer.node.cpu_order import qos_classes_may_not_share_cpu
-from placer.node.errors import ObserveOnlyError, RefusedByNodeError
+from placer.node.errors import HostCannotApplyError, ObserveOnlyError
 from placer.node.host import HostFactsForApply
 from placer.node.plan import CgroupPlan, cgroup_plan_of
 from placer.node.pools import cpu_pools_of_node
@@ -398,7 +398,7 @@ def a_transition(seed: int, version: int, *, systemd: bool) -> Transition | None
     found = Transition(before, after, tree, host)
     try:
         return found if found.plan.operations else None
-    except RefusedByNodeError:
+    except HostCannotApplyError:
         return None
 
 
@@ -534,7 +534,7 @@ def _fail_once(
         )
     except ObserveOnlyError:
         raise AssertionError(f"{path}: one failure is taken back") from None
-    except RefusedByNodeError as error:
+    except HostCannotApplyError as error:
         refused = str(error)
     else:  # What follows the commit may fail: a cgroup stays until the next run.
         assert {p: t for p, t in texts(tree).items() if p in ends[1]} == ends[1]
@@ -557,5 +557,5 @@ def _fail_for_good(transition: Transition, number: int) -> None:
         del state.files["stopped"]
         transition.run(tree, state)
         assert state.files["applied"] == transition.after
-    except RefusedByNodeError:
+    except HostCannotApplyError:
         assert number == 0 or texts(tree) == texts(transition.tree)

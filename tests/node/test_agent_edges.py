@@ -22,7 +22,7 @@ from placer.node.agent import watch as watch_module
 from placer.node.agent.run import notify_systemd, watchdog_ping_interval_s
 from placer.node.agent.serve import AgentMetricsServer, check_local_address
 from placer.node.agent.watch import ANYTHING, AgentWaitInterrupter, CgroupWatch
-from placer.node.errors import RefusedByNodeError
+from placer.node.errors import HostCannotApplyError
 
 NOBODY = 65534
 
@@ -145,7 +145,7 @@ class TestServer:
             assert asked(UnixConnection(left), "/healthz")[0] == 200
 
         left.write_text("mine")
-        with pytest.raises(RefusedByNodeError, match="is there and no socket; name another path"):
+        with pytest.raises(HostCannotApplyError, match="is there and no socket; name another path"):
             AgentMetricsServer(f"unix:{left}", CollectorRegistry(), lambda: True, list)
         assert left.read_text() == "mine"
 
@@ -154,7 +154,7 @@ class TestServer:
         With what the kernel says.
         """
         why = "Address already in use; name another address"
-        with serving("127.0.0.1:0") as server, pytest.raises(RefusedByNodeError, match=why):
+        with serving("127.0.0.1:0") as server, pytest.raises(HostCannotApplyError, match=why):
             AgentMetricsServer(f"127.0.0.1:{server.port}", CollectorRegistry(), lambda: True, list)
 
     @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from placer.node.agent.agent import DriftResponse
 from placer.node.agent.run import AgentOptions, run_agent
 from placer.node.cgroup_files import CgroupFilesystem
 from placer.node.cgroups import CPU, CPUS, CPUSET, MEMORY, PIDS, CgroupReader
-from placer.node.errors import RefusedByNodeError
+from placer.node.errors import HostCannotApplyError
 from placer.node.state import OBSERVE_ONLY, AppliedStateFolder
 from placer_cli.exits import ExitCode
 from placer_models.cpuset import format_cpu_list
@@ -394,7 +394,7 @@ def test_two_agents_of_one_node_are_refused(here: World) -> None:
     def happens() -> None:
         here.hear("READY=1")
         second = AppliedStateFolder(here.folder / "state").locked()
-        with pytest.raises(RefusedByNodeError, match="another Placer works with"), second:
+        with pytest.raises(HostCannotApplyError, match="another Placer works with"), second:
             pass
         assert here.asked("/healthz")[0] == 200
 

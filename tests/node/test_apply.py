@@ -8,7 +8,7 @@ from node.fake_cgroupfs import FakeV1, FakeV2
 from node.node_documents import GIB, a_document, a_node, a_pod
 from placer.node.apply import apply
 from placer.node.cgroups import CgroupReader
-from placer.node.errors import InapplicableDocumentError, ObserveOnlyError, RefusedByNodeError
+from placer.node.errors import HostCannotApplyError, InapplicableDocumentError, ObserveOnlyError
 from placer.node.host import HostFactsForApply
 from placer.node.plan import cgroup_plan_of
 from placer.node.state import APPLIED, COMMITTED, JOURNAL, OBSERVE_ONLY, AppliedStateFolder
@@ -121,7 +121,7 @@ def test_a_root_that_is_a_unit_of_systemd_is_refused(
     host = HostFactsForApply("n0", HOST.present, systemd=True)
 
     with pytest.raises(
-        RefusedByNodeError, match=r"/placer.slice: placer.slice is a unit .* --root"
+        HostCannotApplyError, match=r"/placer.slice: placer.slice is a unit .* --root"
     ):
         apply(a_document(a_pod("a")), cgroups, host, state, root="placer.slice")
 
@@ -212,7 +212,7 @@ def test_without_a_shared_cpu_a_circle_is_refused(
     apply(a_document(a_pod("a", LSE, "0-3"), a_pod("b", LSE, "4-7")), cgroups, HOST, state)
     swapped = a_document(a_pod("a", LSE, "4-7"), a_pod("b", LSE, "0-3"), generation=2)
 
-    with pytest.raises(RefusedByNodeError, match="wait for each other's CPUs"):
+    with pytest.raises(HostCannotApplyError, match="wait for each other's CPUs"):
         apply(swapped, cgroups, HOST, state)
 
     assert [cpus_in(cgroups, pod) for pod in "ab"] == ["0-3", "4-7"]
@@ -347,7 +347,7 @@ def test_a_missing_controller_above_is_named(state: AppliedStateFolder) -> None:
     files.write("cgroup.subtree_control", "-cpuset")
 
     with pytest.raises(
-        RefusedByNodeError, match=r"/ is not ours .* write '\+cpuset' to its cgroup"
+        HostCannotApplyError, match=r"/ is not ours .* write '\+cpuset' to its cgroup"
     ):
         apply(a_document(a_pod("a")), CgroupReader(files), HOST, state)
 
@@ -362,7 +362,7 @@ def test_cpus_that_are_offline_are_refused(
     """
     cgroups.files.set_online(3, False)
 
-    with pytest.raises(RefusedByNodeError, match="CPUs 3, which are not online"):
+    with pytest.raises(HostCannotApplyError, match="CPUs 3, which are not online"):
         apply(a_document(a_pod("a", LSE, "2-3")), cgroups, HOST, state)
     assert not cgroups.exists("placer")
     apply(a_document(a_pod("a", LSE, "0-1"), a_pod("c")), cgroups, HOST, state)
@@ -458,7 +458,7 @@ def test_a_missing_right_is_named(cgroups: CgroupReader, state: AppliedStateFold
     """
     cgroups.files.set_user(1000)
 
-    with pytest.raises(RefusedByNodeError, match=r"no right to write .*placer"):
+    with pytest.raises(HostCannotApplyError, match=r"no right to write .*placer"):
         apply(a_document(a_pod("a")), cgroups, HOST, state)
 
     assert not (state.folder / JOURNAL).exists()
@@ -470,7 +470,7 @@ def test_a_read_only_mount_is_named(cgroups: CgroupReader, state: AppliedStateFo
     """
     cgroups.files.set_read_only(True)
 
-    with pytest.raises(RefusedByNodeError, match="Read-only file system"):
+    with pytest.raises(HostCannotApplyError, match="Read-only file system"):
         apply(a_document(a_pod("a")), cgroups, HOST, state)
 
 
@@ -487,7 +487,7 @@ def test_a_limit_below_what_is_used_is_refused(
     cgroups.files.read = lambda p: str(GIB + 1) if p == path else read(p)
     cgroups.files.exists = lambda p: p == path or exists(p)
 
-    with pytest.raises(RefusedByNodeError, match="more than its limit"):
+    with pytest.raises(HostCannotApplyError, match="more than its limit"):
         apply(
             a_document(a_pod("a", limits=ContainerLimits(None, GIB)), generation=2),
             cgroups,
@@ -533,7 +533,7 @@ def test_a_full_disk_refuses_before_the_first_write(
     monkeypatch.setattr("placer.node.state.os.fsync", full)
 
     with pytest.raises(
-        RefusedByNodeError, match=r"journal cannot be written .* nothing was changed"
+        HostCannotApplyError, match=r"journal cannot be written .* nothing was changed"
     ):
         apply(a_document(a_pod("a")), cgroups, HOST, state)
 
@@ -635,7 +635,7 @@ def test_without_a_commit_all_is_taken_back(
 
     monkeypatch.setattr(state, "commit", full)
     document = a_document(a_pod("c"), a_pod("a", LSE, "0-1"), generation=2)
-    with pytest.raises(RefusedByNodeError, match=r"No space left .* is taken back"):
+    with pytest.raises(HostCannotApplyError, match=r"No space left .* is taken back"):
         apply(document, cgroups, HOST, state)
 
     assert cpus_in(cgroups, "c") == "0-7"
@@ -656,7 +656,7 @@ def test_after_the_commit_a_full_disk_takes_nothing_back(
 
     with monkeypatch.context() as patch:
         patch.setattr(state, "finished", full)
-        with pytest.raises(RefusedByNodeError, match="does what the document says, but"):
+        with pytest.raises(HostCannotApplyError, match="does what the document says, but"):
             apply(document, cgroups, HOST, state)
 
     assert cpus_in(cgroups, "a") == "0-1"
@@ -679,7 +679,9 @@ def test_the_effect_is_proven_not_believed(
 
     cgroups.files.write = crooked
     document = a_document(a_pod("c"), a_pod("a", LSE, "0-1"), generation=2)
-    with pytest.raises(RefusedByNodeError, match=r"wrote '0-1', and it says '0'; .* is taken back"):
+    with pytest.raises(
+        HostCannotApplyError, match=r"wrote '0-1', and it says '0'; .* is taken back"
+    ):
         apply(document, cgroups, HOST, state)
 
     assert cpus_in(cgroups, "c") == "0-7"

@@ -10,7 +10,7 @@ from node.fake_cgroupfs import FakeV2
 from node.node_documents import a_document, a_node, a_pod, holding
 from placer.node.apply import apply
 from placer.node.cgroups import CgroupReader
-from placer.node.errors import InapplicableDocumentError, RefusedByNodeError
+from placer.node.errors import HostCannotApplyError, InapplicableDocumentError
 from placer.node.held_devices import kubelet_device_conflicts
 from placer.node.host import HostFactsForApply
 from placer.node.plan import cgroup_plan_of
@@ -207,7 +207,7 @@ def test_beside_a_corrupt_checkpoint_no_devices_are_given(tmp_path: Path) -> Non
         "n0", held_fault="kubelet_internal_checkpoint: Checksum: the file is corrupt"
     )
 
-    with pytest.raises(RefusedByNodeError, match=r"nobody can tell which devices .* is corrupt"):
+    with pytest.raises(HostCannotApplyError, match=r"nobody can tell which devices .* is corrupt"):
         apply(document(holding(A, gpu=(1,))), cgroups, host, AppliedStateFolder(tmp_path))
     assert not cgroups.exists("placer")
     assert apply(document(A), cgroups, host, AppliedStateFolder(tmp_path)).plan.operations

@@ -8,7 +8,7 @@ from node.fake_cgroupfs import FakeV1, FakeV2
 from node.node_documents import GIB, a_document, a_node, a_pod
 from placer.node.apply import apply
 from placer.node.cgroups import CgroupReader
-from placer.node.errors import RefusedByNodeError
+from placer.node.errors import HostCannotApplyError
 from placer.node.host import HostFactsForApply, read_host_facts
 from placer.node.no_cgroups import ReadOnlyRootCgroup
 from placer.node.operations import CgroupOperationKind
@@ -96,7 +96,7 @@ def test_limits_of_memory_and_swap_are_taken_back_in_reverse(
     document = a_document(
         a_pod("a", limits=ContainerLimits(None, then[0] * GIB, 9, then[1] * GIB)), generation=2
     )
-    with pytest.raises(RefusedByNodeError, match="what was done before it is taken back"):
+    with pytest.raises(HostCannotApplyError, match="what was done before it is taken back"):
         apply(document, cgroups, HOST, state)
 
     assert limits_of(cgroups) == first
@@ -174,7 +174,7 @@ def test_a_word_about_memory_is_taken_back(state: AppliedStateFolder) -> None:
     write = cgroups.files.write
     cgroups.files.write = lambda p, text: write(p, "x" if p.endswith("cpu.shares") else text)
 
-    with pytest.raises(RefusedByNodeError, match="taken back"):
+    with pytest.raises(HostCannotApplyError, match="taken back"):
         apply(a_document(a_pod("a", milli=900), generation=2), cgroups, HOST, state)
 
     assert cgroups.files.read(path) == "0"

@@ -13,7 +13,7 @@ from node.fake_cgroupfs import FakeV1, FakeV2
 from placer.node import locks
 from placer.node.cgroup_files import KernelCgroupFilesystem
 from placer.node.cgroups import CgroupReader
-from placer.node.errors import RefusedByNodeError
+from placer.node.errors import HostCannotApplyError
 
 Locked = Callable[..., AbstractContextManager[None]]
 
@@ -41,9 +41,9 @@ def test_a_root_is_held_by_one_with_all_below_it(locked: Locked, first: str, sec
     """
     why = r"another Placer works with the cgroups below /.* \('fuser .*' tells which process\)"
     with locked(first):
-        with pytest.raises(RefusedByNodeError, match=why), locked(second):
+        with pytest.raises(HostCannotApplyError, match=why), locked(second):
             pass
-        with pytest.raises(RefusedByNodeError, match=why), locked(second):
+        with pytest.raises(HostCannotApplyError, match=why), locked(second):
             pass  # who was refused holds nothing, and lets go of nothing
     with locked(second):
         pass
@@ -110,7 +110,7 @@ def test_a_folder_of_locks_that_others_may_write_is_refused(locked: Locked, tmp_
     (tmp_path / "run").chmod(0o777)
 
     with (
-        pytest.raises(RefusedByNodeError, match=r"others may write .*/run; 'chmod 700"),
+        pytest.raises(HostCannotApplyError, match=r"others may write .*/run; 'chmod 700"),
         locked("a"),
     ):
         pass

@@ -13,7 +13,7 @@ import yaml
 from node.fake_cgroupfs import FakeV1, FakeV2
 from placer.node.apply import apply
 from placer.node.cgroups import CgroupReader
-from placer.node.errors import InapplicableDocumentError, RefusedByNodeError
+from placer.node.errors import HostCannotApplyError, InapplicableDocumentError
 from placer.node.host import HostFactsForApply
 from placer.node.state import AppliedStateFolder
 from placer_models.files.documents import documents_in_text
@@ -90,7 +90,7 @@ def test_a_slip_is_refused_in_one_line_or_is_none(tmp_path: Path) -> None:
             state.folder.mkdir()
             apply(document, cgroups, HOST, state)
             assert apply(document, cgroups, HOST, state).plan.operations == ()
-        except (InputError, InapplicableDocumentError, RefusedByNodeError) as error:
+        except (InputError, InapplicableDocumentError, HostCannotApplyError) as error:
             told.append(str(error))
             met[type(error).__name__] += 1
         else:

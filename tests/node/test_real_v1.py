@@ -11,7 +11,7 @@ from node.node_documents import a_document, a_node, a_pod
 from placer.node.apply import apply
 from placer.node.cgroup_files import KernelCgroupFilesystem
 from placer.node.cgroups import CPU, CPUSET, MEMORY, PIDS, CgroupReader
-from placer.node.errors import RefusedByNodeError
+from placer.node.errors import HostCannotApplyError
 from placer.node.host import HostFactsForApply
 from placer.node.mounts import CgroupMountError, kernel_cgroup_filesystem
 from placer.node.state import AppliedStateFolder
@@ -168,7 +168,7 @@ def test_what_the_kernel_refuses_is_taken_back(
         seen.append((path, machine.allowed(c)))
 
     monkeypatch.setattr(machine.files, "write", failing)
-    with pytest.raises(RefusedByNodeError, match="what was done before it is taken back"):
+    with pytest.raises(HostCannotApplyError, match="what was done before it is taken back"):
         machine.apply(a_pod("a", LSE, "0"), a_pod("c"), generation=2)
 
     assert len({allowed for _, allowed in seen}) == 2, "the pool had shrunk"

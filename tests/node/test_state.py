@@ -10,7 +10,7 @@ from node.fake_cgroupfs import FakeV2
 from node.node_documents import a_document, a_pod
 from placer.node.apply import apply
 from placer.node.cgroups import CgroupReader
-from placer.node.errors import ObserveOnlyError, RefusedByNodeError
+from placer.node.errors import HostCannotApplyError, ObserveOnlyError
 from placer.node.host import HostFactsForApply
 from placer.node.plan import CgroupPlan
 from placer.node.state import APPLIED, COMMITTED, JOURNAL, OBSERVE_ONLY, AppliedStateFolder
@@ -23,7 +23,7 @@ def test_one_placer_at_a_time(tmp_path: Path) -> None:
     """
     with (
         AppliedStateFolder(tmp_path / "new" / "state").locked(),
-        pytest.raises(RefusedByNodeError, match="another Placer works with"),
+        pytest.raises(HostCannotApplyError, match="another Placer works with"),
         AppliedStateFolder(tmp_path / "new" / "state").locked(),
     ):
         pass
@@ -40,7 +40,7 @@ def test_a_folder_that_others_may_write_is_refused(tmp_path: Path) -> None:
     tmp_path.chmod(0o777)
 
     with (
-        pytest.raises(RefusedByNodeError, match=r"others may write .*; 'chmod 700"),
+        pytest.raises(HostCannotApplyError, match=r"others may write .*; 'chmod 700"),
         AppliedStateFolder(tmp_path).locked(),
     ):
         pass
@@ -54,7 +54,7 @@ def test_a_folder_behind_a_symbolic_link_is_refused(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "real")
 
     with (
-        pytest.raises(RefusedByNodeError, match="is not a folder of this user"),
+        pytest.raises(HostCannotApplyError, match="is not a folder of this user"),
         AppliedStateFolder(tmp_path / "link").locked(),
     ):
         pass
@@ -85,7 +85,7 @@ def test_a_journal_that_may_not_be_read_is_no_damaged_one(tmp_path: Path) -> Non
     (tmp_path / "elsewhere").write_text("{}")
     (tmp_path / JOURNAL).symlink_to(tmp_path / "elsewhere")
 
-    with pytest.raises(RefusedByNodeError, match=r"cannot be read: .*; run as its owner"):
+    with pytest.raises(HostCannotApplyError, match=r"cannot be read: .*; run as its owner"):
         AppliedStateFolder(tmp_path).unfinished()
 
 

@@ -15,7 +15,7 @@ from node.node_documents import a_document, a_pod
 from node.systemd_stand_in import NO_LIMIT, StandIn, bits, private_bus, systemctl
 from placer.node.apply import apply, recover_interrupted_apply
 from placer.node.cgroups import CgroupReader
-from placer.node.errors import ObserveOnlyError, RefusedByNodeError
+from placer.node.errors import HostCannotApplyError, ObserveOnlyError
 from placer.node.host import HostFactsForApply
 from placer.node.plan import cgroup_plan_of
 from placer.node.render.systemd import systemd_properties_of, systemd_property_for
@@ -229,7 +229,7 @@ def test_a_unit_that_systemd_does_not_know_is_undone(node: Node) -> None:
     told = len(node.systemd.told)
 
     with pytest.raises(
-        RefusedByNodeError, match=r"systemd says Unit .*cb.scope not loaded"
+        HostCannotApplyError, match=r"systemd says Unit .*cb.scope not loaded"
     ) as refused:
         node.apply("2-3,6", "7", generation=2)
 
@@ -252,7 +252,7 @@ def test_a_quota_comes_back_though_its_controller_was_taken_away(
         raise OSError(errno.ENOSPC, "No space left on device", "journal.json")
 
     monkeypatch.setattr(node.state, "commit", full)
-    with pytest.raises(RefusedByNodeError, match="No space left"):
+    with pytest.raises(HostCannotApplyError, match="No space left"):
         node.apply("2-3", "5")
 
     assert gone == [True]
@@ -265,7 +265,7 @@ def test_a_unit_without_a_set_gets_all_that_is_above_it_back(node: Node) -> None
     """
     del node.units["cri-containerd-cb.scope"]
 
-    with pytest.raises(RefusedByNodeError, match="not loaded"):
+    with pytest.raises(HostCannotApplyError, match="not loaded"):
         node.apply("2-3", "5")
 
     assert node.has() == ("0-7", "0-7")
@@ -287,7 +287,7 @@ def test_a_value_that_the_kernel_does_not_take_is_undone(hurried: Node) -> None:
         write(path, text)
 
     hurried.tree.write = refuse
-    with pytest.raises(RefusedByNodeError, match=r"systemd wrote '4-6', and it says '5'"):
+    with pytest.raises(HostCannotApplyError, match=r"systemd wrote '4-6', and it says '5'"):
         hurried.apply("2-3", "4-6", generation=2)
 
     assert hurried.has() == ("2-3", "5")
@@ -308,7 +308,7 @@ def test_a_late_answer_is_waited_for_and_taken_back(hurried: Node) -> None:
                 await asyncio.sleep(0.8)
 
     hurried.systemd.before = late
-    with pytest.raises(RefusedByNodeError, match=r"did not answer in 0.5 s") as refused:
+    with pytest.raises(HostCannotApplyError, match=r"did not answer in 0.5 s") as refused:
         hurried.apply("2-3,6", "5", generation=2)
 
     assert not isinstance(refused.value, ObserveOnlyError)
@@ -372,7 +372,7 @@ def test_a_systemd_that_starts_anew_is_waited_for(hurried: Node) -> None:
 
     first.before = start_anew
     try:
-        with pytest.raises(RefusedByNodeError) as refused:
+        with pytest.raises(HostCannotApplyError) as refused:
             hurried.apply("2-3,6", "5", generation=2)
         assert not isinstance(refused.value, ObserveOnlyError)
         assert hurried.has() == ("2-3", "5")
@@ -486,7 +486,7 @@ def test_the_plan_of_a_unit_takes_nobody_else_s_cpus_meanwhile(node: Node) -> No
         a_pod("a", LSE, "5", uid="a"), a_pod("b", LSR, "2", uid="b"), generation=2
     )
 
-    with pytest.raises(RefusedByNodeError, match="on which b/main is and stays"):
+    with pytest.raises(HostCannotApplyError, match="on which b/main is and stays"):
         cgroup_plan_of(document, node.cgroups, host)
 
 

@@ -11,7 +11,7 @@ from placer import compiled
 from placer.plan.bin_tables import bin_kind_arrays_of
 from placer.plan.compiled_filling import fill_bins_compiled
 from placer.plan.device_packing import item_order_filling_devices
-from placer.plan.filler import BinFiller, pick_bin_fill_function
+from placer.plan.filler import BinFiller, compiled_or_plain_bin_fill
 from placer.plan.filling import fill_bins_in_passes
 from placer.plan.market import BinDevicesOfOneType, BinKind, ItemDeviceAsk
 
@@ -103,7 +103,7 @@ def test_without_numba_bins_are_filled_by_numpy(monkeypatch: pytest.MonkeyPatch)
     """
     So too where it is broken, or where loading it would take the time that is left.
     """
-    assert pick_bin_fill_function(10.0) is fill_bins_compiled
+    assert compiled_or_plain_bin_fill(10.0) is fill_bins_compiled
     for fault in (ImportError("no numba"), RuntimeError("cannot cache function")):
 
         def failing(name: str, fault: Exception = fault) -> None:
@@ -112,11 +112,11 @@ def test_without_numba_bins_are_filled_by_numpy(monkeypatch: pytest.MonkeyPatch)
         with monkeypatch.context() as without:
             without.setattr(compiled, "import_module", failing)
 
-            assert pick_bin_fill_function(10.0) is fill_bins_in_passes
+            assert compiled_or_plain_bin_fill(10.0) is fill_bins_in_passes
 
     monkeypatch.delitem(sys.modules, "placer.plan.compiled_filling")
 
-    assert pick_bin_fill_function(1.0) is fill_bins_in_passes
+    assert compiled_or_plain_bin_fill(1.0) is fill_bins_in_passes
 
 
 def test_full_devices_hold_what_best_fit_does_not_find_room_for() -> None:

@@ -11,7 +11,7 @@ import pytest
 from placer.greedy.free_nodes import FreeAmountColumns
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, Decision, lone_gang
-from placer.scheduling.scheduler_state import scheduler_state_of
+from placer.scheduling.scheduler_state import nodes_and_pods_of
 from placer.search.by_columns.places import SimplePodPlacer
 from placer.search.by_columns.simple_asks import simple_ask
 from placer.search.by_columns.simple_columns import SimpleNodeColumns
@@ -153,7 +153,7 @@ def test_a_scorer_sees_the_same_numbers_of_any_node_as_in_the_greedy_path() -> N
             wanted = Batch((lone_gang(Pod(f"p{i}", "default", spec)),))
             scheduler.place(wanted, DEADLINE_S, options=GREEDY)
         there = scheduler.snapshot().instance
-        state = scheduler_state_of(there.nodes, there.running, 0)
+        state = nodes_and_pods_of(there.nodes, there.running, 0)
         asked = replace(there, gangs=wanted.gangs, strategy=NodeStrategy.EXPECTED)
         problem = build_problem(asked, state.accounts, each_core=True, absolute=True, scored=True)
         theirs = FreeAmountColumns(problem.nodes, problem.dimensions[MEMORY].unit).free

@@ -10,7 +10,7 @@ from placer.scheduler import Scheduler
 from placer.scheduling import expecting
 from placer.scheduling.decision import Batch, lone_gang
 from placer.scheduling.expectation import NOTHING_EXPECTED
-from placer.scheduling.scheduler_state import scheduler_state_of
+from placer.scheduling.scheduler_state import nodes_and_pods_of
 from placer.search.options import Engine, SolveOptions
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.demand import ExpectedDemand, ExpectedShape, expected_demand_from_counts
@@ -155,7 +155,7 @@ def test_pods_in_batches_teach_what_pods_one_by_one_do(
     monkeypatch.setattr(expecting, "arrivals_until_next_count", COUNTED_LATER)
 
     def learned_after(arrivals: int, at_a_time: int) -> ExpectedDemand:
-        state = scheduler_state_of([FEW_CPUS], (), 0)
+        state = nodes_and_pods_of([FEW_CPUS], (), 0)
         learner = expecting.ExpectationTracker(NOTHING_EXPECTED)
         pods = [pod(f"p{i}", 1 + i // 100, percent=10 * (1 + i % 9)) for i in range(arrivals)]
         for first in range(0, arrivals, at_a_time):

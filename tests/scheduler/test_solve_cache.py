@@ -16,7 +16,7 @@ from placer.judge.breaches import breaches
 from placer.judge.measure import measure
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, ClusterChange
-from placer.scheduling.scheduler_state import SchedulerState, scheduler_state_of
+from placer.scheduling.scheduler_state import NodesAndPods, nodes_and_pods_of
 from placer.search.baseline import CacheBetweenSolves, StartingAccounts
 from placer.search.solver import solve
 from placer.state import problem_cache
@@ -54,9 +54,7 @@ def drawn_batch(rng: Random, nodes: tuple[Node, ...], prefix: str) -> Batch:
     return Batch(drawn.gangs, drawn.groups)
 
 
-def changed(
-    rng: Random, state: SchedulerState, placed: list[RunningPod], step: int
-) -> SchedulerState:
+def changed(rng: Random, state: NodesAndPods, placed: list[RunningPod], step: int) -> NodesAndPods:
     """Let pods come or go, or a node become another one, come or go."""
     state = state.with_pods(placed) if rng.random() < 0.7 else state
     keys = sorted(state.node_of)
@@ -84,7 +82,7 @@ def states(seed: int) -> Iterator[tuple[Instance, StartingAccounts, Random]]:
     """Yield problems of one cluster, one after the other, on what the earlier ones left."""
     rng = Random(seed)
     world = (sharing_instance, mixed_instance, tiny_instance)[seed % 3](seed)
-    state, cache = scheduler_state_of(world.nodes, world.running, 0), CacheBetweenSolves()
+    state, cache = nodes_and_pods_of(world.nodes, world.running, 0), CacheBetweenSolves()
     wanted = Batch(world.gangs, world.groups)
     for step in range(STEPS):
         instance = state.asking(wanted)

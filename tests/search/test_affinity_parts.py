@@ -35,7 +35,10 @@ from placer.scheduling.refusal import Refusal
 from placer.search.budget import SolveBudget
 from placer.search.neighbourhoods import NeighbourhoodSearch
 from placer.search.options import Engine, SolveOptions
-from placer.search.outside_witnesses import nodes_of_pods_without_company, outside_pods_that_match
+from placer.search.outside_witnesses import (
+    nodes_of_pods_without_company,
+    witness_pods_on_outside_nodes,
+)
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import RunningPod
 from placer_models.network import GangNetworkLevelRule, GangNetworkLevelRuleKind
@@ -56,9 +59,11 @@ def test_a_part_knows_what_is_beyond_it() -> None:
     assert nodes_of_pods_without_company([first], [first]) == {"n"}
     assert nodes_of_pods_without_company([first], [first, RunningPod(DB, on("db", "n"))]) == set()
     assert nodes_of_pods_without_company([other], [first, other]) == set()
-    assert [w.pod.key for w in outside_pods_that_match([other], {"n"}, gangs, nodes)] == [DB.key]
-    assert outside_pods_that_match([other], {"m"}, gangs, nodes) == []
-    assert outside_pods_that_match([other], {"n"}, [lone_gang(WEB)], nodes) == []
+    assert [w.pod.key for w in witness_pods_on_outside_nodes([other], {"n"}, gangs, nodes)] == [
+        DB.key
+    ]
+    assert witness_pods_on_outside_nodes([other], {"m"}, gangs, nodes) == []
+    assert witness_pods_on_outside_nodes([other], {"n"}, [lone_gang(WEB)], nodes) == []
 
 
 def test_a_pod_that_stays_in_a_part_keeps_its_company() -> None:
@@ -212,10 +217,10 @@ def test_a_part_knows_who_owns_cpus_beyond_it() -> None:
         nodes_of_pods_without_company([first], [first, RunningPod(TWO_DB, put("db", "1,3"))])
         == set()
     )
-    (witness,) = outside_pods_that_match([floating, other], {"k"}, gangs, nodes)
+    (witness,) = witness_pods_on_outside_nodes([floating, other], {"k"}, gangs, nodes)
     assert witness.pod.key == TWO_DB.key
     assert witness.pod.spec.qos is QosClass.LSR
-    assert outside_pods_that_match([floating], {"k"}, gangs, nodes) == []
+    assert witness_pods_on_outside_nodes([floating], {"k"}, gangs, nodes) == []
 
 
 @pytest.mark.parametrize("term", [BY_DB, NEAR_DB])

@@ -18,7 +18,10 @@ from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, Decision, lone_gang
 from placer.scheduling.refusal import Refusal
 from placer.search.options import Engine, SolveOptions
-from placer.search.outside_witnesses import closed_copies_of_outside_nodes, outside_pods_that_match
+from placer.search.outside_witnesses import (
+    closed_copies_of_outside_nodes,
+    witness_pods_on_outside_nodes,
+)
 from placer.search.solver import solve
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.goals import GATHERING
@@ -39,7 +42,9 @@ def test_a_part_knows_who_is_in_its_domains() -> None:
     webs = [RunningPod(web(name), on(name, "m")) for name in "xy"]
 
     def witnesses(everyone: list[RunningPod], *asking: Pod) -> list[str]:
-        found = outside_pods_that_match(everyone, {"n"}, [lone_gang(pod) for pod in asking], ZONES)
+        found = witness_pods_on_outside_nodes(
+            everyone, {"n"}, [lone_gang(pod) for pod in asking], ZONES
+        )
         return [one.pod.name for one in found]
 
     assert witnesses(dbs, NEAR) == ["db"]

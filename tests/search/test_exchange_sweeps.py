@@ -21,9 +21,9 @@ from placer.search.exchanges.move_rules import (
 )
 from placer.search.exchanges.swaps import (
     ExchangeBinsWithItems,
+    compiled_or_plain_annealing_sweep,
     exchange_until_all_fit,
     exchange_until_all_fit_in_threads,
-    pick_annealing_sweep_function,
 )
 from placer.search.exchanges.sweeps import (
     ExchangeSweepArrays,
@@ -233,7 +233,7 @@ def test_without_numba_sweeps_are_those_of_numpy(monkeypatch: pytest.MonkeyPatch
     """
     So too where it is broken, or where it finds no folder to write to.
     """
-    assert pick_annealing_sweep_function(10.0) is run_annealing_sweeps_with_numba
+    assert compiled_or_plain_annealing_sweep(10.0) is run_annealing_sweeps_with_numba
     for fault in (ImportError("no numba"), RuntimeError("cannot cache function")):
 
         def failing(name: str, fault: Exception = fault) -> None:
@@ -241,10 +241,10 @@ def test_without_numba_sweeps_are_those_of_numpy(monkeypatch: pytest.MonkeyPatch
 
         monkeypatch.setattr(compiled, "import_module", failing)
 
-        assert pick_annealing_sweep_function(10.0) is run_annealing_sweeps_with_numpy
+        assert compiled_or_plain_annealing_sweep(10.0) is run_annealing_sweeps_with_numpy
 
     monkeypatch.delitem(sys.modules, COMPILED)
 
     assert (
-        pick_annealing_sweep_function(1.0) is run_annealing_sweeps_with_numpy
+        compiled_or_plain_annealing_sweep(1.0) is run_annealing_sweeps_with_numpy
     )  # Loading it would take the time that is left.

@@ -218,7 +218,7 @@ def test_pods_that_keep_apart_or_spread_fill_nodes(
     start = place_greedily(problem)
     found = proposed(problem, start)
     monkeypatch.setattr(
-        placed, "pick_annealing_sweep_function", lambda _: run_annealing_sweeps_with_numpy
+        placed, "compiled_or_plain_annealing_sweep", lambda _: run_annealing_sweeps_with_numpy
     )
 
     assert len(start) < 60

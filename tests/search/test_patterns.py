@@ -17,7 +17,7 @@ from placer.search import joint_search
 from placer.search.budget import SolveBudget
 from placer.search.exact import trivial_tier_bounds
 from placer.search.options import SolveOptions
-from placer.search.patterns.dearest import NodeKnapsackProblem, dearest_patterns
+from placer.search.patterns.dearest import NodeKnapsackProblem, most_valuable_node_patterns
 from placer.search.patterns.placed import PlacedTierChoicesAndBounds, place_by_patterns
 from placer.search.solver import solve
 from placer.search.sums_bound import bound_by_sums
@@ -67,7 +67,7 @@ def test_dearest_patterns_are_those_that_trying_every_choice_finds(seed: int, mo
     choices = list(fillings(room, sizes, counts))
     best = max(worth(prices, one.elements()) for one in choices)
     least = rng.choice((0, best // 2, best, best + 5))
-    found = dearest_patterns(
+    found = most_valuable_node_patterns(
         NodeKnapsackProblem(np.array(room, float), np.array(sizes, float), np.array(counts)),
         np.array(prices),
         least,
@@ -93,7 +93,7 @@ def test_a_bound_holds_where_the_time_ends_at_once() -> None:
     Of 30 shapes five fit a node in any way: what they are worth is known before they are found.
     """
     room = NodeKnapsackProblem(np.array([5.0]), np.ones((30, 1)), np.full(30, 5))
-    found = dearest_patterns(room, np.full(30, 7), 0, 3, 10, lambda: True)
+    found = most_valuable_node_patterns(room, np.full(30, 7), 0, 3, 10, lambda: True)
 
     assert found.bound >= 35
     assert len(found.found) <= 3

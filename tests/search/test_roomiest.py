@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from placer.search.budget import SolveBudget
 from placer.search.exchanges.lots import Lot
-from placer.search.exchanges.roomiest import LotExclusionModel
+from placer.search.exchanges.roomiest import LotsToLeaveOutModel
 from placer.search.exchanges.sweeps import Loads
 from placer.search.options import SolveOptions
 
@@ -49,7 +49,7 @@ def test_no_choice_that_counts_as_much_leaves_more(seed: int) -> None:
     And what is left is told as it is.
     """
     lots, mine, sizes, room = few_lots(seed)
-    choices = LotExclusionModel(lots, mine, sizes, room)
+    choices = LotsToLeaveOutModel(lots, mine, sizes, room)
     budget = SolveBudget(SolveOptions(workers=1, seed=1, work_limit=100))
     short = bool((sizes.sum(axis=0) > room).any())
     for points in range(sum(lots[i].points for i in mine) + 2):
@@ -68,7 +68,7 @@ def test_no_choice_that_counts_as_much_leaves_more(seed: int) -> None:
 
 def test_a_choice_is_looked_for_once() -> None:
     lots, mine, sizes, room = few_lots(7)
-    choices = LotExclusionModel(lots, mine, sizes, room)
+    choices = LotsToLeaveOutModel(lots, mine, sizes, room)
     budget = SolveBudget(SolveOptions(workers=1, seed=1, work_limit=100))
     found = choices.choice(2, budget)
     spent = budget.spent_work

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from mixed_worlds import mixed_instance
-from placer.search.outside_witnesses import outside_pods_that_match
+from placer.search.outside_witnesses import witness_pods_on_outside_nodes
 from placer_models import relations
 from placer_models.affinity import AffinityTerm, InNodeAffinityLevel
 from placer_models.cluster import Instance
@@ -101,7 +101,7 @@ def test_a_rule_that_says_nothing_of_whom_it_sees_sees_everybody(
     instance = mixed_instance(seed)
     few = {instance.nodes[0].name}
     beyond = [one for one in instance.running if one.placement.node not in few]
-    told = outside_pods_that_match(instance.running, few, instance.gangs, instance.nodes)
+    told = witness_pods_on_outside_nodes(instance.running, few, instance.gangs, instance.nodes)
     silent = Relation(
         family=RuleFamilyName.AMOUNTS,
         asked=lambda _: True,
@@ -110,7 +110,7 @@ def test_a_rule_that_says_nothing_of_whom_it_sees_sees_everybody(
         inside=lambda spec: spec,
     )
     monkeypatch.setattr(relations, "RELATIONS", (*RELATIONS, silent))
-    found = outside_pods_that_match(instance.running, few, instance.gangs, instance.nodes)
+    found = witness_pods_on_outside_nodes(instance.running, few, instance.gangs, instance.nodes)
 
     assert [one.pod.key for one in found] == [one.pod.key for one in beyond]
     assert {one.pod.key for one in told} <= {one.pod.key for one in found}

@@ -88,7 +88,7 @@ def agent_command(
     from placer.node.agent.run import AgentOptions, run_agent
     from placer.node.agent.serve import check_local_address
     from placer.node.container_roots import CONTAINER_ROOTS, check_cgroup_path_syntax
-    from placer.node.errors import InapplicableDocumentError, RefusedByNodeError
+    from placer.node.errors import HostCannotApplyError, InapplicableDocumentError
     from placer.node.host import check_kubelet_root
     from placer_models.kubernetes.checkpoints.checkpoint_files import KUBELET_ROOT
 
@@ -116,7 +116,7 @@ def agent_command(
         if kubelet_root is not None:
             check_kubelet_root(kubelet_root)
         refused = run_agent(options)
-    except RefusedByNodeError as error:
+    except HostCannotApplyError as error:
         error_console().print(f"placer: {error}", soft_wrap=True)
         raise typer.Exit(ExitCode.REFUSED) from None
     if refused:

@@ -108,7 +108,7 @@ def apply_command(
     Exit codes: 0 done; 2 bad input; 4 the node refused, or is only observed.
     """
     from placer.node.container_roots import CONTAINER_ROOTS, check_cgroup_path_syntax
-    from placer.node.errors import InapplicableDocumentError, RefusedByNodeError
+    from placer.node.errors import HostCannotApplyError, InapplicableDocumentError
     from placer_models.files.errors import InputError
 
     if documents is not None:
@@ -131,7 +131,7 @@ def apply_command(
         code = _apply(wanted, how, here=here, state=state, container_roots=roots)
     except InapplicableDocumentError as error:
         raise InputError(str(files[-1]), None, "", str(error)) from None
-    except RefusedByNodeError as error:
+    except HostCannotApplyError as error:
         error_console().print(f"placer: {error}", soft_wrap=True)
         raise typer.Exit(ExitCode.REFUSED) from None
     raise typer.Exit(code)

@@ -226,7 +226,7 @@ def _come(
     """Return how many pods of each family come to the nodes, for families with room there."""
     come = {}
     for f, family in enumerate(families):
-        asked = left_and_wanted_beside_stayers(alike, held, families, family.shape)
+        asked = left_beside_stayers_and_shape_ask(alike, held, families, family.shape)
         slots = 0 if asked is None else _slots(asked, len(family.pods))
         if slots:
             most = min(len(family.pods), len(alike.nodes) * slots)
@@ -236,7 +236,7 @@ def _come(
     return come
 
 
-def left_and_wanted_beside_stayers(
+def left_beside_stayers_and_shape_ask(
     alike: RelaxedNodeClass,
     held: Mapping[int, int],
     families: Sequence[RelaxedEqualPods],
@@ -266,7 +266,7 @@ def _fill(
     has: dict[Counting, int] = {}
     loose = [(f, count) for f, count in division.stay.items() if f not in division.held]
     for f, count in (*division.come.items(), *loose):
-        asked = left_and_wanted_beside_stayers(
+        asked = left_beside_stayers_and_shape_ask(
             division.alike, division.held, families, families[f].shape
         )
         for name, (free, taken) in (asked or {}).items():

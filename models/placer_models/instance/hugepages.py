@@ -69,7 +69,7 @@ def parse_hugepages_request_bytes(name: str, text: str) -> int:
     return amount
 
 
-def read_hugepages_by_numa_node(
+def read_numa_hugepages_of_document(
     written: Mapping[str, Mapping[str, int]],
     numa_nodes: Iterable[int],
     node: str,
@@ -113,7 +113,7 @@ def take_running_pod_hugepages(
 ) -> PageCounts:
     """Return the pages that a running pod says it holds, and take them out of the room."""
     numa_nodes = [numa.id for numa in node.machine.topology.numa_nodes]
-    taken = read_hugepages_by_numa_node(written, numa_nodes, node.name, place)
+    taken = read_numa_hugepages_of_document(written, numa_nodes, node.name, place)
     for (numa, size), count in taken.items():
         room[numa, size] = room.get((numa, size), 0) - count
     requests = pod.spec.requests

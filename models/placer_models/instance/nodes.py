@@ -13,7 +13,7 @@ from placer_models.files.faults import DocumentLocation
 from placer_models.files.part import Json, check_name, none_if_default
 from placer_models.files.tree import field_path_text
 from placer_models.instance.hosts import MAX_HOSTS, expand_hosts
-from placer_models.instance.hugepages import hugepages_to_dict, read_hugepages_by_numa_node
+from placer_models.instance.hugepages import hugepages_to_dict, read_numa_hugepages_of_document
 from placer_models.instance.machine_partitions import read_partitions, write_partitions
 from placer_models.instance.network import InstanceNetworkLevelReader
 from placer_models.instance.pods import UniqueNameCheck
@@ -158,7 +158,7 @@ class InstanceNodeReader:
         self, part: InstanceNodePart, name: str, machine: Machine, place: DocumentLocation
     ) -> tuple[tuple[int, int, int], ...]:
         numa_nodes = [numa.id for numa in machine.topology.numa_nodes]
-        pages = read_hugepages_by_numa_node(part.hugepages, numa_nodes, name, place)
+        pages = read_numa_hugepages_of_document(part.hugepages, numa_nodes, name, place)
         said = tuple((numa, size, count) for (numa, size), count in sorted(pages.items()))
         for numa, left in Node(name, machine, hugepages=said).memory_bytes_in().items():
             if left < 0:

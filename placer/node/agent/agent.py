@@ -18,7 +18,7 @@ from placer.node.apply import (
 from placer.node.cgroups import CPUS, MEMS, CgroupReader, parent_cgroup_path
 from placer.node.container_roots import OUR_ROOT
 from placer.node.document import offline_owned_cpus_fault
-from placer.node.errors import InapplicableDocumentError, ObserveOnlyError, RefusedByNodeError
+from placer.node.errors import HostCannotApplyError, InapplicableDocumentError, ObserveOnlyError
 from placer.node.host import HostFactsForApply
 from placer.node.operations import CgroupOperationKind
 from placer.node.plan import CgroupPlan, cgroup_plan_of
@@ -174,7 +174,7 @@ class Agent:
         """Take the newest document of the inbox, if it is newer than the one in force."""
         try:
             newest, faults = self._inbox.newest()
-        except RefusedByNodeError as error:
+        except HostCannotApplyError as error:
             newest, faults = None, (str(error),)
         harmless = self._inbox.foreign
         if newest is not None and newest is not self._taken and newest != self.document:
@@ -184,7 +184,7 @@ class Agent:
                 self._apply(newest)
             except ObserveOnlyError as error:
                 self._stop_writing(error)
-            except (InapplicableDocumentError, RefusedByNodeError) as error:
+            except (InapplicableDocumentError, HostCannotApplyError) as error:
                 self._disputed, self._repairs = before
                 fault = f"generation {newest.generation}: {error}"
                 faults = (*faults, fault)
@@ -253,7 +253,7 @@ class Agent:
             status.refused = ""
         except ObserveOnlyError as error:
             self._stop_writing(error)
-        except (InapplicableDocumentError, RefusedByNodeError) as error:
+        except (InapplicableDocumentError, HostCannotApplyError) as error:
             self._refuse(str(error))
         except OSError as error:
             self._refuse(f"{error.filename or 'the cgroup files'}: {error.strerror or error}")

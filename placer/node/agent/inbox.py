@@ -11,7 +11,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from placer.node.errors import RefusedByNodeError
+from placer.node.errors import HostCannotApplyError
 from placer_models.files.documents import documents_in_text
 from placer_models.files.errors import InputError
 from placer_models.instance.node_file import read_node_placement_document
@@ -61,21 +61,21 @@ class AgentDocumentFolderReader:
         """Refuse a folder into which others could put documents.
 
         Raises:
-            RefusedByNodeError: The folder is missing, not ours, or writable by others.
+            HostCannotApplyError: The folder is missing, not ours, or writable by others.
 
         """
         try:
             found = self.folder.lstat()
         except OSError as error:
-            raise RefusedByNodeError(
+            raise HostCannotApplyError(
                 f"{self.folder}: {error.strerror}; make it: 'install -d -m 0700 {self.folder}'"
             ) from None
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-            raise RefusedByNodeError(
+            raise HostCannotApplyError(
                 f"{self.folder} is not a folder of this user; name another one"
             )
         if found.st_mode & 0o077:
-            raise RefusedByNodeError(
+            raise HostCannotApplyError(
                 f"others may use {self.folder} (mode {stat.S_IMODE(found.st_mode):04o}); "
                 f"'chmod 0700 {self.folder}', and look at what is in it"
             )
@@ -84,7 +84,7 @@ class AgentDocumentFolderReader:
         """Return the document of the highest generation for this node, and what was refused.
 
         Raises:
-            RefusedByNodeError: The folder is not there any more, or not ours alone.
+            HostCannotApplyError: The folder is not there any more, or not ours alone.
 
         """
         self.check()

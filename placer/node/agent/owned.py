@@ -10,7 +10,7 @@ from placer.node.agent.strangers import (
     stranger_in_words,
     strangers_on_owned_cpus,
 )
-from placer.node.errors import ObserveOnlyError, RefusedByNodeError
+from placer.node.errors import HostCannotApplyError, ObserveOnlyError
 from placer.node.state import AppliedStateFolder
 from placer_models.cpuset import CpuSet
 from placer_models.node_placement import NodePlacement
@@ -100,7 +100,7 @@ class OwnedCpuWatch:
             if self._clearing is None:
                 self._clearing = StrangerMover(self._state)
             self._clearing.clear(found, owned if self._clears else frozenset(), online, present)
-        except (ObserveOnlyError, RefusedByNodeError) as error:
+        except (ObserveOnlyError, HostCannotApplyError) as error:
             self._tell(str(error))
         except OSError as error:
             self._tell(f"{error.filename or self._state.folder}: {error.strerror or error}")

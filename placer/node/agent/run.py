@@ -83,7 +83,7 @@ def run_agent(options: AgentOptions) -> tuple[str, ...]:
 
     Raises:
         CgroupMountError: The cgroup file systems cannot be used.
-        RefusedByNodeError: A folder or an address cannot be used.
+        HostCannotApplyError: A folder or an address cannot be used.
 
     """
     stop, sick = threading.Event(), threading.Event()

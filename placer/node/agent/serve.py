@@ -28,7 +28,7 @@ from tornado.httpserver import HTTPServer
 from tornado.httputil import HTTPHeaders, HTTPServerRequest, ResponseStartLine
 from tornado.iostream import IOStream
 
-from placer.node.errors import RefusedByNodeError
+from placer.node.errors import HostCannotApplyError
 
 log = logging.getLogger(__name__)
 
@@ -65,7 +65,7 @@ class AgentMetricsServer:
 
         Raises:
             ValueError: The address is none of these.
-            RefusedByNodeError: It cannot be used.
+            HostCannotApplyError: It cannot be used.
 
         """
         self._socket_file: Path | None = None
@@ -77,7 +77,7 @@ class AgentMetricsServer:
                 self._socket = _loopback(address)
         except OSError as error:
             why = os.strerror(error.errno) if error.errno else str(error)
-            raise RefusedByNodeError(
+            raise HostCannotApplyError(
                 f"cannot listen at {address}: {why}; name another address"
             ) from None
         self._socket.setblocking(False)
@@ -210,7 +210,7 @@ def _unix(path: Path) -> socket.socket:
     """Listen at a path; replace a socket that an earlier agent left, refuse anything else."""
     with suppress(FileNotFoundError):
         if not stat.S_ISSOCK(path.lstat().st_mode):
-            raise RefusedByNodeError(f"{path} is there and no socket; name another path")
+            raise HostCannotApplyError(f"{path} is there and no socket; name another path")
         path.unlink()
     found = socket.socket(socket.AF_UNIX)
     before = os.umask(0o177)

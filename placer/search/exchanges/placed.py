@@ -18,14 +18,14 @@ import numpy as np
 from placer.greedy.columns import Mask
 from placer.search.budget import SolveBudget
 from placer.search.exchanges.lot_places import ExchangeLotPlacer, PodNodes, lot_placer_of_batch
-from placer.search.exchanges.roomiest import LotExclusionModel
+from placer.search.exchanges.roomiest import LotsToLeaveOutModel
 from placer.search.exchanges.swaps import (
     ExchangeBinsWithItems,
+    compiled_or_plain_annealing_sweep,
     exchange_until_all_fit_in_threads,
-    pick_annealing_sweep_function,
 )
 from placer.search.exchanges.sweeps import run_annealing_sweeps_with_numpy
-from placer.search.exchanges.wanted import LotExclusionOption, options_of_lots_to_leave_out
+from placer.search.exchanges.wanted import LotsToLeaveOut, options_of_lots_to_leave_out
 from placer_models.problem.problem import Choices, Problem
 
 SWEEPS_A_POD = 16
@@ -114,7 +114,7 @@ class _Search:
         self.places = places
         self.rng = rng
         budget = places.budget
-        self.run = pick_annealing_sweep_function(budget.left if budget.timed else math.inf)
+        self.run = compiled_or_plain_annealing_sweep(budget.left if budget.timed else math.inf)
         # Threads of NumPy wait for each other: they would only cost time.
         alone = budget.timed and self.run is run_annealing_sweeps_with_numpy
         self.threads = 1 if alone else min(MOST_THREADS, budget.options.workers)
@@ -152,7 +152,7 @@ class _Search:
         room = places.room - places.sizes_of(before).sum(axis=0)
         sizes = places.sizes_of(able)
 
-        def useful() -> list[LotExclusionOption]:
+        def useful() -> list[LotsToLeaveOut]:
             """Return which lots to leave out so that more points are reached."""
             return [
                 offer
@@ -162,7 +162,7 @@ class _Search:
                 and (most is None or offer.points <= most)
             ]
 
-        roomiest = LotExclusionModel(lots, able, sizes, room)
+        roomiest = LotsToLeaveOutModel(lots, able, sizes, room)
         near, sweeps, unlaid, tries = best or held, self.first_sweeps, 0, 0
         offers = useful()
         at = next((i for i, o in enumerate(offers) if o.slack >= LOOSE), len(offers) - 1)

@@ -16,7 +16,7 @@ from placer.search.budget import SolveBudget
 from placer.search.cp import optimise_expression
 from placer.search.exchanges.lots import Lot
 from placer.search.exchanges.sweeps import Loads
-from placer.search.exchanges.wanted import LotExclusionOption
+from placer.search.exchanges.wanted import LotsToLeaveOut
 from placer_models.goals import ObjectiveSense
 
 WHOLE = 1_000_000
@@ -26,7 +26,7 @@ MOST_SHARE = 0.1
 """The share of the time that is left for one choice."""
 
 
-class LotExclusionModel:
+class LotsToLeaveOutModel:
     """The model for some lots, and what it has found."""
 
     def __init__(self, lots: Sequence[Lot], mine: Sequence[int], sizes: Loads, room: Loads) -> None:
@@ -40,7 +40,7 @@ class LotExclusionModel:
 
         """
         self._mine, self._sizes, self._room = mine, sizes, room
-        self._found: dict[int, LotExclusionOption | None] = {}
+        self._found: dict[int, LotsToLeaveOut | None] = {}
         self._model = model = CpModel()
         needed = {lots[i].needs for i in mine}
         groups: defaultdict[object, list[int]] = defaultdict(list)
@@ -65,13 +65,13 @@ class LotExclusionModel:
             model.add(taken + self._slack <= int(room[d] * scale))
         self._is_short = bool((sizes.sum(axis=0) > room).any())
 
-    def choice(self, points: int, budget: SolveBudget) -> LotExclusionOption | None:
+    def choice(self, points: int, budget: SolveBudget) -> LotsToLeaveOut | None:
         """Return which lots to leave out so that the others count exactly so much, or None."""
         if points not in self._found:
             self._found[points] = self._choice(points, budget)
         return self._found[points]
 
-    def _choice(self, points: int, budget: SolveBudget) -> LotExclusionOption | None:
+    def _choice(self, points: int, budget: SolveBudget) -> LotsToLeaveOut | None:
         if not self._is_short or budget.over:
             return None
         model = self._model.clone()
@@ -88,4 +88,4 @@ class LotExclusionModel:
         stay[out] = False
         left = self._room - self._sizes[stay].sum(axis=0)
         slack = float((left / np.maximum(self._room, 1.0)).min())
-        return LotExclusionOption(tuple(self._mine[at] for at in sorted(out)), points, slack)
+        return LotsToLeaveOut(tuple(self._mine[at] for at in sorted(out)), points, slack)

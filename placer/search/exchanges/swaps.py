@@ -53,7 +53,7 @@ EXCHANGES_A_SECOND = 1e7
 """How many exchanges looked at count as a second of deterministic work."""
 
 
-def pick_annealing_sweep_function(left_s: float) -> Sweeps:
+def compiled_or_plain_annealing_sweep(left_s: float) -> Sweeps:
     """Return the compiled sweeps if `placer[fast]` is there and so many seconds make it worth."""
     plain: Sweeps = run_annealing_sweeps_with_numpy
     return compiled_or_plain(

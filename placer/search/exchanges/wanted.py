@@ -22,7 +22,7 @@ NOISE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class LotExclusionOption:
+class LotsToLeaveOut:
     """A choice of lots that are left out.
 
     Attributes:
@@ -43,7 +43,7 @@ def options_of_lots_to_leave_out(
     sizes: Loads,
     room: Loads,
     rng: np.random.Generator,
-) -> list[LotExclusionOption]:
+) -> list[LotsToLeaveOut]:
     """Return, for each number of points to keep, which lots to leave out; most points first.
 
     Args:
@@ -87,5 +87,5 @@ def options_of_lots_to_leave_out(
     for found in best[first].tolist():
         number, out = divmod(found, count + 1)
         left_out = tuple(mine[position] for position in orders[number][:out])
-        offers.append(LotExclusionOption(left_out, int(by_points[found]), float(by_slack[found])))
+        offers.append(LotsToLeaveOut(left_out, int(by_points[found]), float(by_slack[found])))
     return offers

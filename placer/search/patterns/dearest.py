@@ -54,7 +54,7 @@ class NodePatternPricingResult:
     looked_at: int
 
 
-def dearest_patterns(
+def most_valuable_node_patterns(
     room: NodeKnapsackProblem,
     prices: NDArray[np.int64],
     least: int,

@@ -13,7 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.linear import LinearProgram
-from placer.search.patterns.dearest import NodeKnapsackProblem, NodePattern, dearest_patterns
+from placer.search.patterns.dearest import (
+    NodeKnapsackProblem,
+    NodePattern,
+    most_valuable_node_patterns,
+)
 
 AT_ONCE = 20
 """How many patterns of nodes that are alike are given to the program at a time."""
@@ -196,7 +200,9 @@ class PlacementPatternMasterProgram:
         for index, of in enumerate(self.alike):
             least = int(self._node_prices[index]) + NOTHING
             for most in (FEW, MANY):
-                dearest = dearest_patterns(of.room, self._prices, least, AT_ONCE, most, stop)
+                dearest = most_valuable_node_patterns(
+                    of.room, self._prices, least, AT_ONCE, most, stop
+                )
                 self.work_s += dearest.looked_at / LOOKED_AT_A_SECOND
                 if dearest.found or dearest.bound <= least + 1:
                     break
