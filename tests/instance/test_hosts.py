@@ -8,6 +8,7 @@ from placer_models.message_text import (
     cpu_ids_with_noun,
     cpu_ids_with_verb,
     near_or_first_names_text,
+    spelling_suggestion,
 )
 
 
@@ -84,3 +85,11 @@ def test_one_is_not_several() -> None:
     assert count_with_noun(12_345, "pod") == "12,345 pods"
     assert (cpu_ids_with_noun({3}), cpu_ids_with_noun({3, 4})) == ("CPU 3", "CPUs 3-4")
     assert (cpu_ids_with_verb({3}), cpu_ids_with_verb({3, 4})) == ("CPU 3 is", "CPUs 3-4 are")
+
+
+def test_the_name_that_was_meant_may_be_written_in_other_letters() -> None:
+    """
+    Large and small letters make no name another one.
+    """
+    assert spelling_suggestion("NODEA", ["nodeA", "nodeB"]) == "; did you mean 'nodeA'?"
+    assert spelling_suggestion("gateway", ["nodeA", "nodeB"]) == ""

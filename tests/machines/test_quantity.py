@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placer_models.quantity import MAX_AMOUNT, format_bytes, parse_bytes, parse_milli
+from placer_models.quantity import (
+    MAX_AMOUNT,
+    cpu_count_with_noun,
+    format_bytes,
+    parse_bytes,
+    parse_milli,
+)
 
 
 @pytest.mark.parametrize(
@@ -126,3 +132,14 @@ def test_any_text_is_an_amount_or_refused(text: str) -> None:
     for parse in (parse_bytes, parse_milli):
         with suppress(ValueError):
             assert 0 <= parse(text) <= MAX_AMOUNT
+
+
+@pytest.mark.parametrize(
+    ("milli", "told"),
+    [(1000, "1 CPU"), (1500, "1.5 CPUs"), (0, "0 CPUs"), (12_345_678, "12345.678 CPUs")],
+)
+def test_cpus_are_told_to_the_thousandth(milli: int, told: str) -> None:
+    """
+    However many there are: what somebody asked for is what messages say.
+    """
+    assert cpu_count_with_noun(milli) == told

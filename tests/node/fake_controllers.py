@@ -23,11 +23,11 @@ class Settings:
 
     def texts(self) -> dict[str, str]:
         """Return what each file says."""
-        raise NotImplementedError
+        raise NotImplementedError("each controller has files of its own")
 
     def write(self, path: str, name: str, text: str) -> None:
         """Take what is written, or raise what the kernel answers."""
-        raise NotImplementedError
+        raise NotImplementedError("each controller has files of its own")
 
 
 def refuse(path: str, code: int = errno.EINVAL) -> OSError:

@@ -146,7 +146,7 @@ class FakeTree:
 
     def cpus_of(self, pid: int) -> frozenset[int]:
         """Return the CPUs on which a process may run, as a set."""
-        raise NotImplementedError
+        raise NotImplementedError("each version of cgroups does it in its own way")
 
     def set_online(self, cpu: int, online: bool) -> None:
         """Plug or unplug a CPU."""
@@ -167,13 +167,13 @@ class FakeTree:
     # How it is done.
 
     def new_group(self, path: str, parent: Group) -> Group:
-        raise NotImplementedError
+        raise NotImplementedError("each version of cgroups does it in its own way")
 
     def read_file(self, path: str, group: Group, name: str) -> str:
-        raise NotImplementedError
+        raise NotImplementedError("each version of cgroups does it in its own way")
 
     def write_file(self, path: str, hierarchy: str, group: Group, name: str, text: str) -> None:
-        raise NotImplementedError
+        raise NotImplementedError("each version of cgroups does it in its own way")
 
     def _check_rights(self, path: str) -> None:
         if self.read_only:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from placer.queue.explain import flow_choices_in_words
+from placer.queue.explain import flow_choices_in_words, us_as_seconds_text_without_unit
 from placer.queue.fair import FairQueue
 from placer.queue.model import MAX_WEIGHT_MILLI, DispatchTicket, DispatchUnit, FlowChargeTime
 from queue_worlds import take
@@ -442,3 +442,12 @@ def test_a_unit_ends_once() -> None:
         queue.finish(ticket, now_us=60)
 
     assert queue.report("a", now_us=60).service == 60
+
+
+def test_seconds_are_told_to_the_millisecond() -> None:
+    """
+    In explanations as in tables.
+    """
+    told = [us_as_seconds_text_without_unit(us) for us in (0, 250_000, 101_500_000, 1_020_000_400)]
+
+    assert told == ["0", "0.25", "101.5", "1,020"]
