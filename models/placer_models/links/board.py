@@ -3,6 +3,7 @@
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import combinations
 
 from placer_models.cpuset import format_cpu_list
 from placer_models.device import GPU, Device, GpuLinkMatrix, PartitionTable, is_mig_instance
@@ -210,26 +211,14 @@ def lowest_free_minors(
 
 def pair_minimum(board: LinkedDeviceClasses, counts: Sequence[int]) -> int:
     """Return the centi GB/s of the slowest pair; 0 for fewer than two devices."""
-    used = [i for i, count in enumerate(counts) if count]
-    return min(
-        (
-            board.across[a][b]
-            for position, a in enumerate(used)
-            for b in used[position:]
-            if a != b or counts[a] > 1
-        ),
-        default=0,
-    )
+    return min((board.across[a][b] for a, b in classes_of_device_pairs(counts)), default=0)
 
 
 def pair_sum(board: LinkedDeviceClasses, counts: Sequence[int]) -> int:
     """Return the centi GB/s of all pairs together; 0 for fewer than two devices."""
-    used = [i for i, count in enumerate(counts) if count]
     return sum(
-        board.across[a][b]
-        * (counts[a] * counts[b] if a != b else number_of_device_pairs(counts[a]))
-        for position, a in enumerate(used)
-        for b in used[position:]
+        board.across[a][b] * _pairs_between(counts, a, b)
+        for a, b in classes_of_device_pairs(counts)
     )
 
 
@@ -239,13 +228,21 @@ def total_device_pair_distance(board: LinkedDeviceClasses, counts: Sequence[int]
     A pair counts 0 if it is below the same PCIe switch, 1 on the same NUMA node, 2 in the same
     package, and otherwise 3.
     """
-    used = [i for i, count in enumerate(counts) if count]
     return sum(
-        _apart(board, a, b)
-        * (counts[a] * counts[b] if a != b else number_of_device_pairs(counts[a]))
-        for position, a in enumerate(used)
-        for b in used[position:]
+        _apart(board, a, b) * _pairs_between(counts, a, b)
+        for a, b in classes_of_device_pairs(counts)
     )
+
+
+def classes_of_device_pairs(counts: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the classes of each kind of pair: of two devices of one class, or of two classes."""
+    used = [i for i, count in enumerate(counts) if count]
+    return [(a, a) for a in used if counts[a] > 1] + list(combinations(used, 2))
+
+
+def _pairs_between(counts: Sequence[int], a: int, b: int) -> int:
+    """Return the number of pairs that the devices of two classes make, or those of one."""
+    return counts[a] * counts[b] if a != b else number_of_device_pairs(counts[a])
 
 
 def _apart(board: LinkedDeviceClasses, a: int, b: int) -> int:

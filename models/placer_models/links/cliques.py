@@ -7,6 +7,7 @@ still has a clique of the size, and no set is ever listed.
 
 from functools import lru_cache
 
+from placer_models.links.board import classes_of_device_pairs
 from placer_models.links.merged import MergedLinkedDeviceClasses
 
 
@@ -19,15 +20,7 @@ def best_clique_pair_minimum(
         return None
     if size < 2:
         return 0
-    present = [i for i, count in enumerate(counts) if count]
-    speeds = sorted(
-        {
-            merged.weights[a][b]
-            for position, a in enumerate(present)
-            for b in present[position:]
-            if a != b or counts[a] > 1
-        }
-    )
+    speeds = sorted({merged.weights[a][b] for a, b in classes_of_device_pairs(counts)})
     low, high = 0, len(speeds) - 1
     while low < high:
         middle = (low + high + 1) // 2
