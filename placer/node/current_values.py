@@ -93,7 +93,7 @@ class ContainerLeafCgroupReader:
             cgroup: one.pod.spec.qos
             for one in (previous.pods if previous else ())
             for container in one.pod.spec.containers
-            for cgroup in self._found(one, container.name).cgroups
+            for cgroup in self.find(one, container.name).cgroups
         }
 
     def leaf(
@@ -146,11 +146,8 @@ class ContainerLeafCgroupReader:
         except FileNotFoundError:  # it is missing, or lacks the controller
             return self._cgroups.effective(cgroup, name) if self._cgroups.exists(cgroup) else None
 
-    def find(self, target: ContainerCgroupTarget) -> LocatedContainer:
+    def find(self, one: NodePlacementPod, container: str) -> LocatedContainer:
         """Return the cgroups of a container; none if it does not run and is not ours to make."""
-        return self._found(target.one, target.container)
-
-    def _found(self, one: NodePlacementPod, container: str) -> LocatedContainer:
         if one.ours:
             return LocatedContainer(
                 (container_cgroup_path(self._root, one.pod, container),), runs=True

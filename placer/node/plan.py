@@ -185,7 +185,7 @@ class _Planner:
         for target in desired_container_cgroups(
             self._document, self._online, make_do=self._make_do
         ):
-            found = reader.find(target)
+            found = reader.find(target.one, target.container)
             if found.why_not:
                 self._leave_alone(target.title, found.why_not)
             elif not found.runs and target.stays:
