@@ -59,15 +59,13 @@ def systemd_properties_of(
     elif limits.cpu_milli is not None:
         found.append(_quota(10 * cfs_quota_us_of_limit(limits.cpu_milli)))
     weight = cpu_weight_of_shares(cpu_shares_of(target.cpu_milli))
-    found.append(_number("CPUWeight", str(weight), "CPUWeight", weight))
+    found.append(_number("CPUWeight", weight))
     if limits.memory_bytes is not None:
-        size = limits.memory_bytes
-        found.append(_number("MemoryMax", str(size), "MemoryMax", size))
+        found.append(_number("MemoryMax", limits.memory_bytes))
     if limits.swap_bytes is not None:
-        size = limits.swap_bytes
-        found.append(_number("MemorySwapMax", str(size), "MemorySwapMax", size))
+        found.append(_number("MemorySwapMax", limits.swap_bytes))
     if limits.pids is not None:
-        found.append(_number("TasksMax", str(limits.pids), "TasksMax", limits.pids))
+        found.append(_number("TasksMax", limits.pids))
     return tuple(found)
 
 
@@ -107,12 +105,12 @@ def _set(name: str, ids: CpuSet) -> SystemdUnitProperty:
 
 def _quota(second_us: int | None) -> SystemdUnitProperty:
     """Return the property for CPU time per second, in microseconds; None means no limit."""
-    if second_us is None:
-        return _number("CPUQuota", "", "CPUQuotaPerSecUSec", INFINITY)
-    second_us = -(-second_us // _QUOTA_STEP_US) * _QUOTA_STEP_US
-    text = f"{second_us // _QUOTA_STEP_US}%"
-    return _number("CPUQuota", text, "CPUQuotaPerSecUSec", second_us)
+    text, value = "", INFINITY
+    if second_us is not None:
+        steps = -(-second_us // _QUOTA_STEP_US)
+        text, value = f"{steps}%", steps * _QUOTA_STEP_US
+    return SystemdUnitProperty("CPUQuota", text, "CPUQuotaPerSecUSec", "t", value)
 
 
-def _number(name: str, text: str, bus_name: str, value: int) -> SystemdUnitProperty:
-    return SystemdUnitProperty(name, text, bus_name, "t", value)
+def _number(name: str, value: int) -> SystemdUnitProperty:
+    return SystemdUnitProperty(name, str(value), name, "t", value)
