@@ -19,6 +19,7 @@ from placer.node.cgroups import (
 )
 from placer.node.targets import ContainerCgroupTarget
 from placer_models.limits import ContainerLimits
+from placer_models.policy import QosClass
 
 PERIOD_US = 100_000
 """The kernel's own period of CPU quotas."""
@@ -35,6 +36,13 @@ _MEMORY_V1 = "memory.limit_in_bytes"
 
 UNLIMITED_BYTES = 2**62
 """Memory limits beyond this mean no limit, for which version 1 has no word."""
+
+_WHY_CPUS = {
+    QosClass.LSE: "CPUs that are shared with nobody",
+    QosClass.LSR: "CPUs of its own, shared with BE pods only",
+    QosClass.LS: "the shared pool",
+    QosClass.BE: "the pool of best-effort pods",
+}
 
 
 class CgroupSetting(NamedTuple):
@@ -61,7 +69,7 @@ def cgroup_settings(
         )
     found += [
         CgroupSetting(CPUSET, MEMS, cpuset_file_text(target.mems), "memory beside its CPUs"),
-        CgroupSetting(CPUSET, CPUS, cpuset_file_text(target.cpus), _why_cpus(target)),
+        CgroupSetting(CPUSET, CPUS, cpuset_file_text(target.cpus), _WHY_CPUS[target.qos]),
     ]
     if target.pinned:
         found.append(_quota(None, version, "its CPUs are its own: a quota would throttle it"))
@@ -180,15 +188,3 @@ def _weight(cpu_milli: int, version: Literal[1, 2]) -> CgroupSetting:
     if version == 1:
         return CgroupSetting(CPU, "cpu.shares", str(shares), "its CPU request")
     return CgroupSetting(CPU, "cpu.weight", str(cpu_weight_of_shares(shares)), "its CPU request")
-
-
-def _why_cpus(target: ContainerCgroupTarget) -> str:
-    match target.qos.value:
-        case "LSE":
-            return "CPUs that are shared with nobody"
-        case "LSR":
-            return "CPUs of its own, shared with BE pods only"
-        case "LS":
-            return "the shared pool"
-        case _:
-            return "the pool of best-effort pods"
