@@ -81,18 +81,16 @@ class AgentStatus:
 
     def trouble(self) -> list[str]:
         """Return why the node does not obey its newest document; empty if it does."""
-        offline = (self.offline,) if self.offline else ()
-        unknown = (self.unknown_health,) if self.unknown_health else ()
-        absent = [f"{name} should run here and does not" for name in self.plan.absent]
-        return [
+        found = (
             *self.refusals(),
             *self.refused_newer,
-            *offline,
+            self.offline,
             *self.drift,
-            *absent,
+            *(f"{name} should run here and does not" for name in self.plan.absent),
             *self.unhealthy,
-            *unknown,
-        ]
+            self.unknown_health,
+        )
+        return [text for text in found if text]
 
 
 @dataclass(slots=True)
