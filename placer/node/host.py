@@ -80,8 +80,7 @@ class HostFactsForApply:
             return "the kubelet's static memory policy gives memory out on this node"
         if cgroup in self.disputed:
             return "somebody writes it again whenever Placer does"
-        if self.systemd and is_systemd_unit(cgroup):
-            unit = cgroup.rpartition("/")[2]
+        if unit := self.unit_of(cgroup):
             told = f"{unit} is a unit of systemd, which writes its cgroup again at each reload"
             if units is None:
                 return told
