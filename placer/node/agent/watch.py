@@ -148,7 +148,11 @@ class CgroupWatch:
 
     def close(self) -> None:
         """Watch nothing any more."""
-        self._close_inotify()
+        if self._inotify is not None:
+            self._poll.unregister(self._inotify)
+            os.close(self._inotify)
+        self._inotify = None
+        self._folders.clear()
 
     def changes(self, timeout_s: float = POLL_S) -> frozenset[str]:
         """Wait for changes, and return their paths; none if the time is up or the alarm rang."""
@@ -175,7 +179,7 @@ class CgroupWatch:
             for number, happened, name in self._events():
                 moved = happened & _MOVED and happened & _Happened.IS_FOLDER
                 if happened & _Happened.OVERFLOW or moved:
-                    self._close_inotify()
+                    self.close()
                     self._open()
                     return {ANYTHING}
                 found.update(self._meant(number, happened, name))
@@ -229,7 +233,7 @@ class CgroupWatch:
             self._give_up(error)
 
     def _give_up(self, error: OSError) -> None:
-        self._close_inotify()
+        self.close()
         log.warning(
             "changes cannot be watched, so everything is looked at every %.1f s: %s; raise "
             "fs.inotify.max_user_watches",
@@ -239,13 +243,6 @@ class CgroupWatch:
 
     def _watch_documents(self) -> None:
         self._documents_watched = self._add(str(self._documents), _IN_DOCUMENTS)
-
-    def _close_inotify(self) -> None:
-        if self._inotify is not None:
-            self._poll.unregister(self._inotify)
-            os.close(self._inotify)
-        self._inotify = None
-        self._folders.clear()
 
     def _add_tree(self, folder: str) -> Iterator[str]:
         """Watch a cgroup and those below it, and yield them: some may be older than the watch.
