@@ -19,12 +19,14 @@ from typing import Literal, Protocol
 CGROUP_MAGIC: dict[int, int] = {1: 0x27E0EB, 2: 0x63677270}
 """Version -> the magic number of its file system, as statfs(2) returns it."""
 
+LIBC = ctypes.CDLL(None, use_errno=True)
+"""The C library, for what Python does not call; `checked_libc_answer` says if it failed."""
+
 _READ_BYTES = 1 << 16
 _LONGEST_PATH = 4000
 """The kernel takes paths of 4,095 bytes at once; cgroups may be nested deeper."""
 
 _OPEN_TO_READ = 0o755
-_LIBC = ctypes.CDLL(None, use_errno=True)
 _OPENAT2 = 437  # the number of the system call, the same on every architecture
 _STRICTLY_BENEATH = 0x0F  # RESOLVE_NO_XDEV, NO_MAGICLINKS, NO_SYMLINKS and BENEATH
 
@@ -237,11 +239,7 @@ def _with_path(error: OSError, path: str) -> OSError:
 def _openat2(directory: int, path: bytes, flags: int) -> int:
     """Open a path beneath a directory without following links or entering other file systems."""
     how = (ctypes.c_uint64 * 3)(flags | os.O_CLOEXEC, 0, _STRICTLY_BENEATH)
-    file = int(_LIBC.syscall(_OPENAT2, directory, path, how, ctypes.sizeof(how)))
-    if file < 0:
-        code = ctypes.get_errno()
-        raise OSError(code, os.strerror(code))
-    return file
+    return checked_libc_answer(LIBC.syscall(_OPENAT2, directory, path, how, ctypes.sizeof(how)))
 
 
 def _check_magic(directory: int, version: int, mount: Path) -> None:
@@ -254,10 +252,21 @@ def _check_magic(directory: int, version: int, mount: Path) -> None:
 def file_system_magic_of(directory: int) -> int:
     """Return the magic number of the file system: the first word of struct statfs."""
     buffer = (ctypes.c_long * 64)()
-    if _LIBC.fstatfs(directory, ctypes.byref(buffer)) != 0:
+    checked_libc_answer(LIBC.fstatfs(directory, ctypes.byref(buffer)))
+    return int(buffer[0]) & 0xFFFFFFFF
+
+
+def checked_libc_answer(answer: int) -> int:
+    """Return what a function of the C library answered.
+
+    Raises:
+        OSError: It failed.
+
+    """
+    if answer < 0:
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))
-    return int(buffer[0]) & 0xFFFFFFFF
+    return int(answer)
 
 
 def _has_openat2() -> bool:

@@ -549,11 +549,11 @@ class TestWatch:
         """
 
         def none_left(*_: object) -> int:
-            watch_module.ctypes.set_errno(28)
+            ctypes.set_errno(28)
             return -1
 
         alarm = AgentWaitInterrupter()
-        monkeypatch.setattr(watch_module, "_LIBC", type("Libc", (), {"inotify_init1": none_left})())
+        monkeypatch.setattr(watch_module, "LIBC", type("Libc", (), {"inotify_init1": none_left})())
         watch = CgroupWatch([folders[0]], folders[1], alarm)
 
         assert watch.changes(0) == watch.changes(0) == {ANYTHING}

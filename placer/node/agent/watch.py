@@ -4,7 +4,6 @@ The kernel reports writes to cgroup files as those to any file. It does not repo
 on its own, such as taking a CPU away, so a wait lasts `POLL_S` at most.
 """
 
-import ctypes
 import errno
 import logging
 import os
@@ -16,6 +15,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from enum import IntFlag
 from pathlib import Path
+
+from placer.node.cgroup_files import LIBC, checked_libc_answer
 
 log = logging.getLogger(__name__)
 
@@ -58,7 +59,6 @@ ANYTHING = "*"
 _NOT_WATCHED = (errno.ENOENT, errno.ENODEV, errno.ENOTDIR, errno.ENAMETOOLONG)
 """What the kernel answers for a folder that went, or that is nested too deep."""
 
-_LIBC = ctypes.CDLL(None, use_errno=True)
 _EVENT = struct.Struct("iIII")  # watch, what happened, cookie, length of the name that follows
 _READ_BYTES = 1 << 16
 
@@ -223,7 +223,7 @@ class CgroupWatch:
     def _open(self) -> None:
         """Watch everything from the beginning."""
         try:
-            self._inotify = _checked(_LIBC.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
+            self._inotify = checked_libc_answer(LIBC.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
             self._poll.register(self._inotify, select.POLLIN)
             self._watch_documents()
             for mount in self._mounts:
@@ -260,8 +260,8 @@ class CgroupWatch:
         """Watch a folder, and return whether it exists."""
         assert self._inotify is not None
         try:
-            number = _checked(
-                _LIBC.inotify_add_watch(self._inotify, os.fsencode(folder), int(happened))
+            number = checked_libc_answer(
+                LIBC.inotify_add_watch(self._inotify, os.fsencode(folder), int(happened))
             )
         except OSError as error:
             if error.errno in _NOT_WATCHED:
@@ -279,16 +279,3 @@ def _folders_in(folder: str) -> Iterable[str]:
         if error.errno in _NOT_WATCHED:
             return ()
         raise
-
-
-def _checked(answer: int) -> int:
-    """Return what a function of the C library answered.
-
-    Raises:
-        OSError: It failed.
-
-    """
-    if answer < 0:
-        code = ctypes.get_errno()
-        raise OSError(code, os.strerror(code))
-    return int(answer)
