@@ -107,8 +107,8 @@ class _Order:
             kept = holder.now & holder.goal
             if kept and kept != holder.now and not holder.fixed:
                 self._put(i, kept)
-                why = "done" if kept == holder.goal else "keeps what it has before and after"
-                yield CpusetStep(i, kept, "" if why == "done" else why)
+                why = "" if kept == holder.goal else "keeps what it has before and after"
+                yield CpusetStep(i, kept, why)
         waiting = [i for i, h in enumerate(self._holders) if not h.fixed and self._has[i] != h.goal]
         while waiting:
             stuck = []
