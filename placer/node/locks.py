@@ -9,7 +9,7 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from itertools import accumulate
 from pathlib import Path
 
@@ -20,8 +20,7 @@ RUN = Path("/run/placer")
 """The folder of root's locks; systemd makes it for the service."""
 
 
-@contextmanager
-def locked_state_folder(folder: Path) -> Iterator[None]:
+def locked_state_folder(folder: Path) -> AbstractContextManager[None]:
     """Hold a folder of state for one Placer at a time.
 
     Raises:
@@ -29,8 +28,7 @@ def locked_state_folder(folder: Path) -> Iterator[None]:
 
     """
     taken = f"another Placer works with {folder}; wait for it, or stop it"
-    with _held(folder, "lock", fcntl.LOCK_EX, taken):
-        yield
+    return _held(folder, "lock", fcntl.LOCK_EX, taken)
 
 
 @contextmanager

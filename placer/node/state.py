@@ -16,8 +16,8 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -55,16 +55,14 @@ class AppliedStateFolder:
         self._last: tuple[bytes, NodePlacement] | None = None  # read or written once
         self._text: tuple[NodePlacement, str] | None = None  # a document, and how it is written
 
-    @contextmanager
-    def locked(self) -> Iterator[None]:
+    def locked(self) -> AbstractContextManager[None]:
         """Hold the folder for one Placer at a time.
 
         Raises:
             HostCannotApplyError: Another one holds it, or the folder is not ours alone.
 
         """
-        with locked_state_folder(self.folder):
-            yield
+        return locked_state_folder(self.folder)
 
     def begin(self, document: NodePlacement, plan: CgroupPlan) -> None:
         """Note what is about to be done, before the first operation."""
