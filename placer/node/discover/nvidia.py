@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 
 from placer.node.discover.inventory import DiscoveredDevices
 from placer.node.discover.machine_files import DiscoverMachineFiles
@@ -153,11 +154,10 @@ def _nvlinks(gpus: Sequence[NvidiaGpu]) -> dict[tuple[int, int], tuple[str, floa
     A link counts if both of its ends report it.
     """
     direct: dict[tuple[int, int], tuple[str, float]] = {}
-    for i, a in enumerate(gpus):
-        for j, b in enumerate(gpus[i + 1 :], start=i + 1):
-            count = min(a.peers.get(b.bus_id, 0), b.peers.get(a.bus_id, 0))
-            count = count or min(a.switch_links, b.switch_links)
-            if count:
-                rate = min(a.link_gb_per_s, b.link_gb_per_s)
-                direct[i, j] = (f"NV{count}", round(count * rate, 2))
+    for (i, a), (j, b) in combinations(enumerate(gpus), 2):
+        count = min(a.peers.get(b.bus_id, 0), b.peers.get(a.bus_id, 0))
+        count = count or min(a.switch_links, b.switch_links)
+        if count:
+            rate = min(a.link_gb_per_s, b.link_gb_per_s)
+            direct[i, j] = (f"NV{count}", round(count * rate, 2))
     return direct

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 from placer.node.discover.machine_files import NODE, DiscoverMachineFiles
 from placer_models.cpuset import CpuSet
@@ -172,7 +173,8 @@ def gpu_links(
     names = [[SELF] * len(minors) for _ in minors]
     rates = [[0] * len(minors) for _ in minors]
     bonded = [0] * len(minors)
-    for i, j in _pairs(len(minors)):
+    pairs = list(combinations(range(len(minors)), 2))
+    for i, j in pairs:
         kind, gb_per_s = direct.get((i, j), (pci_path_kind(places[i], places[j]), pcie))
         names[i][j] = names[j][i] = kind
         rates[i][j] = rates[j][i] = centi_gb_per_s(gb_per_s)
@@ -180,9 +182,9 @@ def gpu_links(
         bonded[i] += links
         bonded[j] += links
     rates_of: dict[str, set[int]] = {}
-    for i, j in _pairs(len(minors)):
+    for i, j in pairs:
         rates_of.setdefault(names[i][j], set()).add(rates[i][j])
-    for i, j in _pairs(len(minors)):
+    for i, j in pairs:
         if len(rates_of[names[i][j]]) > 1:  # The bandwidth tells them apart.
             names[i][j] = names[j][i] = f"{names[i][j]}@{rates[i][j] / 100:g}"
     return GpuLinkMatrix(
@@ -191,7 +193,3 @@ def gpu_links(
         kinds=tuple(map(tuple, names)),
         shared_egress=shared_egress or max(bonded) > MAX_LINKS_OF_A_GPU,
     )
-
-
-def _pairs(count: int) -> list[tuple[int, int]]:
-    return [(i, j) for i in range(count) for j in range(i + 1, count)]
