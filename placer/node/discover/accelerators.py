@@ -1,6 +1,7 @@
 """Accelerators that are not GPUs, found on PCI Express: vector engines, FPGAs, co-processors."""
 
 import re
+from collections import Counter
 
 from placer.node.discover.inventory import DiscoveredDevices
 from placer.node.discover.machine_files import DiscoverMachineFiles
@@ -27,7 +28,7 @@ def read_non_gpu_accelerators(files: DiscoverMachineFiles) -> DiscoveredDevices:
 
     """
     devices: list[Device] = []
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     for bus_id in files.names(PCI):
         vendor, kind = pci_vendor_and_class(files, bus_id)
         if (
@@ -38,12 +39,10 @@ def read_non_gpu_accelerators(files: DiscoverMachineFiles) -> DiscoveredDevices:
             continue
         place = pci_place_of(files, bus_id)
         type = _class(files, f"{PCI}/{bus_id}")
-        minor = counts.get(type, 0)
-        counts[type] = minor + 1
         number = files.number(f"{PCI}/{bus_id}/device") or 0
-        devices.append(
-            place.located(Device(type=type, minor=minor, model=f"{vendor:04x}:{number:04x}"))
-        )
+        model = f"{vendor:04x}:{number:04x}"
+        devices.append(place.located(Device(type=type, minor=counts[type], model=model)))
+        counts[type] += 1
     return DiscoveredDevices(tuple(devices))
 
 

@@ -1,6 +1,7 @@
 """GPUs, RDMA ports and other accelerators, from the XML files of hwloc."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element
@@ -216,7 +217,7 @@ def _direct(
 
     """
     width = len(ends)
-    to_switches: dict[int, int] = {}
+    to_switches: Counter[int] = Counter()
     direct: dict[tuple[int, int], tuple[str, float]] = {}
     for row, i in enumerate(ends):
         for column, j in enumerate(ends):
@@ -224,7 +225,7 @@ def _direct(
             if i is None or row == column or not value:
                 continue
             if j is None:
-                to_switches[i] = to_switches.get(i, 0) + value
+                to_switches[i] += value
             elif i < j:
                 direct[i, j] = (kind, value / 1000)
     for i, a in to_switches.items():
@@ -258,7 +259,7 @@ def _rdma(tree: HwlocTree, places: Mapping[str, PciDevicePlace]) -> tuple[list[D
 def _accelerators(tree: HwlocTree, places: Mapping[str, PciDevicePlace]) -> list[Device]:
     """Return the accelerators that are not GPUs; the types are hwloc's names less their numbers."""
     found: list[Device] = []
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     for element, _ in tree.of_type("PCIDev"):
         match = _PCI_TYPE.match(element.get("pci_type", ""))
         is_one = match is not None and is_pci_accelerator_class(int(match[1], 16))
@@ -268,12 +269,9 @@ def _accelerators(tree: HwlocTree, places: Mapping[str, PciDevicePlace]) -> list
         types = [name[1] for name in map(_NUMBERED.fullmatch, names) if name]
         type = types[0] if types else ACCELERATOR
         place = places[_bus_id(tree, element)]
-        found.append(
-            place.located(
-                Device(type=type, minor=counts.get(type, 0), model=f"{match[2]}:{match[3]}".lower())
-            )
-        )
-        counts[type] = counts.get(type, 0) + 1
+        model = f"{match[2]}:{match[3]}".lower()
+        found.append(place.located(Device(type=type, minor=counts[type], model=model)))
+        counts[type] += 1
     return found
 
 

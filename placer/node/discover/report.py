@@ -1,6 +1,6 @@
 """Documents that say what was found: the inventory as it is, a machine, an instance of one node."""
 
-from collections.abc import Iterable
+from collections import Counter
 from enum import StrEnum
 
 from placer.node.discover.device_object import write_device_object
@@ -70,7 +70,7 @@ def _inventory(inventory: HardwareInventory) -> Json:
             "onlineCpus": len(inventory.online),
             "presentCpus": len(present),
             "coresByThreads": {str(k): n for k, n in inventory.threads_per_core.items()},
-            "devices": _counts(device.type for device in inventory.found.devices),
+            "devices": dict(Counter(device.type for device in inventory.found.devices)),
         },
         "cpus": {
             "online": format_cpu_list(inventory.online),
@@ -112,13 +112,6 @@ def _device(device: Device) -> Json:
         "busId": device.bus_id,
         "virtualFunctions": [function.bus_id for function in device.virtual_functions],
     }
-
-
-def _counts(words: Iterable[str]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for word in words:
-        counts[word] = counts.get(word, 0) + 1
-    return counts
 
 
 def _first(cpus: str) -> int:
