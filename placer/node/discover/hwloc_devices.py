@@ -170,16 +170,14 @@ def _device(minor: int, gpu: _Gpu) -> Device:
     said = gpu.said
     uuid = said.get("NVIDIAUUID") or said.get("AMDUUID", "")
     sizes = [said[name] for name in _KIB if re.fullmatch("[0-9]{1,15}", said.get(name, ""))]
-    return Device(
-        type=GPU,
-        minor=minor,
-        id=uuid if re.search("[1-9a-fA-F]", uuid.removeprefix("GPU-")) else "",
-        model=said.get("GPUModel", "").removeprefix("NVIDIA "),
-        memory_bytes=int(sizes[0]) * 1024 if sizes else 0,
-        numa_node=gpu.place.numa_node,
-        pcie_root=gpu.place.root,
-        pcie_switch=gpu.place.switch,
-        bus_id=gpu.place.bus_id,
+    return gpu.place.located(
+        Device(
+            type=GPU,
+            minor=minor,
+            id=uuid if re.search("[1-9a-fA-F]", uuid.removeprefix("GPU-")) else "",
+            model=said.get("GPUModel", "").removeprefix("NVIDIA "),
+            memory_bytes=int(sizes[0]) * 1024 if sizes else 0,
+        )
     )
 
 
