@@ -1,7 +1,7 @@
 """CPUs, NUMA nodes and memory, from the XML files of hwloc, versions 1 to 3."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from xml.etree.ElementTree import Element, ParseError
@@ -240,9 +240,9 @@ def _cpus(tree: HwlocTree, machine: Element) -> tuple[DiscoveredCpu, ...]:
         if cpu in places:
             raise tree.wrong(element, f"there are two PUs with os_index {cpu}")
         places[cpu] = place
-    cores = _members(places, {cpu: place.core for cpu, place in places.items()})
-    dies = _members(places, {cpu: place.die for cpu, place in places.items()})
-    caches = _members(places, {cpu: p.cache and p.cache[1] for cpu, p in places.items()})
+    cores = _members({cpu: place.core for cpu, place in places.items()})
+    dies = _members({cpu: place.die for cpu, place in places.items()})
+    caches = _members({cpu: p.cache and p.cache[1] for cpu, p in places.items()})
     capacities, efficient = _kinds(tree)
     return tuple(
         DiscoveredCpu(
@@ -259,16 +259,14 @@ def _cpus(tree: HwlocTree, machine: Element) -> tuple[DiscoveredCpu, ...]:
     )
 
 
-def _members(
-    cpus: Iterable[int], object_of: Mapping[int, Element | None]
-) -> dict[int, CpuSet | None]:
+def _members(object_of: Mapping[int, Element | None]) -> dict[int, CpuSet | None]:
     """Return CPU -> all CPUs that lie in the same object, or None if it lies in none."""
     inside: dict[int, set[int]] = {}
     for cpu, element in object_of.items():
         if element is not None:
             inside.setdefault(id(element), set()).add(cpu)
     sets = {key: frozenset(members) for key, members in inside.items()}
-    return {cpu: sets.get(id(object_of[cpu])) for cpu in cpus}
+    return {cpu: sets.get(id(element)) for cpu, element in object_of.items()}
 
 
 def _kinds(tree: HwlocTree) -> tuple[dict[int, int], dict[int, bool]]:
