@@ -12,7 +12,6 @@ from placer_models.cpuset import format_cpu_list
 from placer_models.device import Device, DeviceKey
 from placer_models.files.part import Json
 from placer_models.instance.hugepages import hugepages_resource_name
-from placer_models.kubernetes.checkpoints.device_manager import KubeletDevicesOfContainer
 from placer_models.kubernetes.checkpoints.memory_manager import MEMORY, KubeletMemoryManagerState
 from placer_models.kubernetes.plugin_devices import (
     device_type_counted_by_resource,
@@ -51,7 +50,7 @@ def held_resources_in_words(inventory: HardwareInventory, devices: Sequence[Devi
         )
     by_type: dict[str, set[int]] = {}
     for entry in inventory.plugin_devices:
-        meant = _meant(entry, inventory, devices)
+        meant = devices_of_checkpoint_entry(entry, devices, inventory.found.modes)
         if meant is None:
             kind = device_type_counted_by_resource(entry.resource)
             ids = ", ".join(in_quotes(id) for id in entry.ids)
@@ -89,7 +88,7 @@ def held_device_entries(inventory: HardwareInventory, devices: Sequence[Device])
     by_key = {(one.type, one.minor): one.id or one.bus_id for one in devices}
     found: list[Json] = []
     for entry in inventory.plugin_devices:
-        meant = _meant(entry, inventory, devices)
+        meant = devices_of_checkpoint_entry(entry, devices, inventory.found.modes)
         ids = [*entry.ids]
         if meant is not None:
             ids = [by_key[key] for key in sorted(meant)] + sorted(
@@ -111,19 +110,12 @@ def _devices_held(inventory: HardwareInventory, devices: Sequence[Device]) -> fr
     """Return the devices that pods hold, or all of a type if it is unknown which of them."""
     held: set[DeviceKey] = set()
     for entry in inventory.plugin_devices:
-        meant = _meant(entry, inventory, devices)
+        meant = devices_of_checkpoint_entry(entry, devices, inventory.found.modes)
         if meant is None:
             kind = device_type_counted_by_resource(entry.resource)
             meant = frozenset((kind, one.minor) for one in devices if one.type == kind)
         held |= meant
     return frozenset(held)
-
-
-def _meant(
-    entry: KubeletDevicesOfContainer, inventory: HardwareInventory, devices: Sequence[Device]
-) -> frozenset[DeviceKey] | None:
-    """Return the devices that an entry means, or None if it is unknown which of a type."""
-    return devices_of_checkpoint_entry(entry, devices, inventory.found.modes)
 
 
 def _less(numa: NumaNode, memory: KubeletMemoryManagerState) -> NumaNode:
