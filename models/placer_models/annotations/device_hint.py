@@ -3,13 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TypeVar, assert_never
+from typing import assert_never
 
 from placer_models.annotations.json_parts import LocatedJsonValue, parse_located_json
 from placer_models.annotations.names import DEVICE_ALLOCATE_HINT
 from placer_models.device_request import PERCENT_TYPES, DeviceRequestError, DeviceRequestRuleName
 from placer_models.device_share import WHOLE_PERCENT, DeviceShare
 from placer_models.device_strategy import DeviceCountStrategy, Strategies
+from placer_models.files.cursor import Word
 from placer_models.pod import DeviceRequest
 
 
@@ -215,10 +216,7 @@ def read_device_hints_annotation(text: str) -> dict[str, DeviceAllocateHint]:
     return hints
 
 
-_Word = TypeVar("_Word", bound=StrEnum)
-
-
-def _word(part: LocatedJsonValue | None, words: type[_Word]) -> _Word:
+def _word(part: LocatedJsonValue | None, words: type[Word]) -> Word:
     return words("") if part is None else part.word(words)
 
 
