@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
@@ -221,12 +221,10 @@ def _cpus(
     for cpu, one in first.items():
         if (llc := by_id[one].llc) is not None:
             llcs[llc & online].add(cpu)
-    facts: list[tuple[str, Callable[[int], object]]] = [
-        ("NUMA node", numa_of.get),
-        ("package", package_of.get),
-    ]
-    for what, of in facts:
-        if odd := [cpu for cpu, one in first.items() if by_id[cpu].online and of(cpu) != of(one)]:
+    for what, of in (("NUMA node", numa_of), ("package", package_of)):
+        if odd := [
+            cpu for cpu, one in first.items() if by_id[cpu].online and of.get(cpu) != of.get(one)
+        ]:
             warnings.append(
                 f"{cpu_ids_with_noun(odd)}: another {what} than the first thread of the core; "
                 "rule: a core is where its first thread is"
