@@ -243,15 +243,13 @@ def _rdma(tree: HwlocTree, places: Mapping[str, PciDevicePlace]) -> tuple[list[D
                 place = places[_bus_id(tree, element)]
                 ports.append((osdev.get("name", ""), place, hwloc_info_attributes(osdev)))
     devices: list[Device] = []
-    down: list[str] = []
     for name, place, said in sorted(ports, key=lambda port: natural_sort_key(port[0])):
         states = [value for key, value in said.items() if re.fullmatch("Port[0-9]+State", key)]
         healthy = not states or any(state != _DOWN for state in states)
-        down += [] if healthy else [name]
         devices.append(
             place.located(Device(type=RDMA, minor=len(devices), id=name, healthy=healthy))
         )
-    return devices, down_port_warnings(down)
+    return devices, down_port_warnings(devices)
 
 
 def _accelerators(tree: HwlocTree, places: Mapping[str, PciDevicePlace]) -> list[Device]:

@@ -22,7 +22,6 @@ def read_rdma_from_sysfs(files: DiscoverMachineFiles) -> DiscoveredDevices:
     PCI device, such as Soft-RoCE, is left out: it is no device to give out.
     """
     devices: list[Device] = []
-    down: list[str] = []
     ports = [(name, f"{folder}/{name}") for folder in CLASSES for name in files.names(folder)]
     for name, at in sorted(ports, key=lambda port: natural_sort_key(port[0])):
         real = (files.real(f"{at}/device") or "").rpartition("/")[2]
@@ -34,9 +33,6 @@ def read_rdma_from_sysfs(files: DiscoverMachineFiles) -> DiscoveredDevices:
             continue
         place = pci_place_of(files, bus_id)
         states = [files.read(f"{port}/state") for port in _ports(files, at)]
-        healthy = not states or any(state != _DOWN for state in states)
-        if not healthy:
-            down.append(name)
         devices.append(
             place.located(
                 Device(
@@ -44,19 +40,20 @@ def read_rdma_from_sysfs(files: DiscoverMachineFiles) -> DiscoveredDevices:
                     minor=len(devices),
                     id=name,
                     model=files.read(f"{at}/hca_type") or "",
-                    healthy=healthy,
+                    healthy=not states or any(state != _DOWN for state in states),
                     virtual_functions=_functions(files, bus_id),
                 )
             )
         )
-    return DiscoveredDevices(tuple(devices), warnings=tuple(down_port_warnings(down)))
+    return DiscoveredDevices(tuple(devices), warnings=tuple(down_port_warnings(devices)))
 
 
-def down_port_warnings(names: Sequence[str]) -> list[str]:
+def down_port_warnings(devices: Sequence[Device]) -> list[str]:
     """Return the warning about devices without a port that is up; none where there are none."""
-    if not names:
+    down = [device.id for device in devices if not device.healthy]
+    if not down:
         return []
-    return [f"{', '.join(names)}: every port is down; rule: such a device is unhealthy"]
+    return [f"{', '.join(down)}: every port is down; rule: such a device is unhealthy"]
 
 
 def natural_sort_key(name: str) -> tuple[object, ...]:
