@@ -32,7 +32,7 @@ def read_rdma_from_sysfs(files: DiscoverMachineFiles) -> DiscoveredDevices:
         if files.has(f"{at}/device/physfn"):
             continue
         place = pci_place_of(files, bus_id)
-        states = [files.read(f"{port}/state") for port in _ports(files, at)]
+        states = [files.read(f"{at}/ports/{port}/state") for port in files.names(f"{at}/ports")]
         devices.append(
             place.located(
                 Device(
@@ -62,12 +62,8 @@ def natural_sort_key(name: str) -> tuple[object, ...]:
     return tuple((int(part), "") if part.isdecimal() else (-1, part) for part in parts)
 
 
-def _ports(files: DiscoverMachineFiles, at: str) -> list[str]:
-    return [f"{at}/ports/{port}" for port in files.names(f"{at}/ports")]
-
-
 def _functions(files: DiscoverMachineFiles, bus_id: str) -> tuple[VirtualFunction, ...]:
-    found = []
-    for minor, at in files.numbered(f"{PCI}/{bus_id}", "virtfn").items():
-        found.append(VirtualFunction(minor, (files.real(at) or "").rpartition("/")[2]))
-    return tuple(found)
+    return tuple(
+        VirtualFunction(minor, (files.real(at) or "").rpartition("/")[2])
+        for minor, at in files.numbered(f"{PCI}/{bus_id}", "virtfn").items()
+    )
