@@ -25,7 +25,7 @@ def read_kfd(files: DiscoverMachineFiles) -> DiscoveredDevices:
     """
     found: list[tuple[int, str, Mapping[str, int]]] = []
     hidden = []
-    for node, at in sorted(_nodes(files).items()):
+    for node, at in files.numbered(NODES, "").items():
         try:
             facts = _facts(files, f"{at}/properties")
         except DiscoverFilePermissionError:
@@ -39,7 +39,7 @@ def read_kfd(files: DiscoverMachineFiles) -> DiscoveredDevices:
             Device(
                 type=GPU,
                 minor=minor,
-                id=_id(files, place, facts),
+                id=_id(facts),
                 model=_model(files, at, place),
                 memory_bytes=_memory_bytes(files, at),
             )
@@ -57,10 +57,6 @@ def read_kfd(files: DiscoverMachineFiles) -> DiscoveredDevices:
         if hidden
         else (),
     )
-
-
-def _nodes(files: DiscoverMachineFiles) -> dict[int, str]:
-    return {int(n): f"{NODES}/{n}" for n in files.names(NODES) if re.fullmatch("[0-9]{1,6}", n)}
 
 
 def _facts(files: DiscoverMachineFiles, path: str) -> dict[str, int]:
@@ -84,7 +80,7 @@ def _place(files: DiscoverMachineFiles, facts: Mapping[str, int]) -> PciDevicePl
     return pci_place_of(files, named if files.has(f"{PCI}/{named}") else first)
 
 
-def _id(files: DiscoverMachineFiles, place: PciDevicePlace, facts: Mapping[str, int]) -> str:
+def _id(facts: Mapping[str, int]) -> str:
     number = facts.get("unique_id", 0)
     return f"GPU-{number:016x}" if number > 0 else ""
 
