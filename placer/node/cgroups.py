@@ -96,6 +96,15 @@ class CgroupReader:
         below = self.files.children(self.path(CPUSET, cgroup))
         return [child_cgroup_path(cgroup, name) for name in below]
 
+    def children_if_there(self, cgroup: str) -> list[str]:
+        """Return `children`, or none of a cgroup that somebody else has removed."""
+        try:
+            return self.children(cgroup)
+        except OSError as error:
+            if error.errno not in GONE:
+                raise
+            return []
+
     def below(self, cgroup: str) -> Iterator[str]:
         """Yield the cgroups below a cgroup, each before those below it."""
         return self._below(cgroup, lambda _: True)
@@ -117,11 +126,7 @@ class CgroupReader:
                 if not goes(one):
                     continue
                 yield one
-            try:
-                waiting += reversed(self.children(one))
-            except OSError as error:
-                if error.errno not in GONE:
-                    raise
+            waiting += reversed(self.children_if_there(one))
 
     def has_processes(self, cgroup: str) -> bool:
         """Return whether a process is in the cgroup, or in one below it."""

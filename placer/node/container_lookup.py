@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from placer.node.cgroups import GONE, CgroupReader, as_proc_cgroup_path, parent_cgroup_path
+from placer.node.cgroups import CgroupReader, as_proc_cgroup_path, parent_cgroup_path
 from placer.node.container_roots import is_intermediate_cgroup, pod_uid_in_cgroup_name
 from placer.node.ways import CgroupWritableByOthersCheck
 from placer_models.node_placement import NodePlacementPod
@@ -127,15 +127,9 @@ class ContainerCgroupFinder:
         return found
 
     def _children(self, cgroup: str) -> list[str]:
-        if (known := self._inside.get(cgroup)) is None:
-            try:
-                known = self._cgroups.children(cgroup)
-            except OSError as error:
-                if error.errno not in GONE:
-                    raise
-                known = []
-            self._inside[cgroup] = known
-        return known
+        if cgroup not in self._inside:
+            self._inside[cgroup] = self._cgroups.children_if_there(cgroup)
+        return self._inside[cgroup]
 
 
 def _ids(cgroup: str) -> set[str]:
