@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from placer.node.agent.clearing import move_stray_processes_back
 from placer.node.agent.inbox import AgentDocumentFolderReader
-from placer.node.agent.owned import OwnedCpuWatch
+from placer.node.agent.owned import MOST_TOLD, OwnedCpuWatch
 from placer.node.apply import (
     apply_to_this_host,
     recover_interrupted_apply,
@@ -33,9 +33,6 @@ REPAIRS_A_MINUTE = 5
 
 _NVIDIA = ("GPU-", "MIG-")
 """How the ids of NVIDIA's GPUs, and of parts of one, begin."""
-
-MOST_TOLD = 20
-"""The most changes that one line of the log lists one by one."""
 
 
 class DriftResponse(StrEnum):

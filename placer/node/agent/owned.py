@@ -18,7 +18,7 @@ from placer_models.node_placement import NodePlacement
 log = logging.getLogger(__name__)
 
 MOST_TOLD = 20
-"""The most strangers that one line of the log lists one by one."""
+"""The most strangers, changes or containers that one line of the log lists one by one."""
 
 
 class OwnedCpuWatch:
