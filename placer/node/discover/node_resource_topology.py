@@ -175,9 +175,8 @@ def _devices(part: KubeNodeResourceTopology) -> tuple[Device, ...]:
 def write_node_resource_topology(found: DiscoveredMachine) -> Json:
     """Return such an object; what is reserved on the node is capacity, but not allocatable."""
     topology, inventory = found.machine.topology, found.inventory
-    owned = frozenset[int]().union(*(pod.cpuset for pod in inventory.pod_cpus))
     known = inventory.policy or CpuManagerPolicyAnnotation()
-    policy = replace(known, reserved=found.reserved - owned)
+    policy = replace(known, reserved=found.reserved - found.pinned)
     node = found.node()
     annotations = {
         CPU_TOPOLOGY: write_cpu_topology_annotation(topology_to_reported_cpus(topology)),
