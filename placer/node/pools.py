@@ -15,7 +15,7 @@ from placer_models.instance.running_defaults import (
     split_cpuset_over_containers,
 )
 from placer_models.node_placement import NodePlacement, NodePlacementPod
-from placer_models.placement import ContainerPlacement, PodPlacement
+from placer_models.placement import ContainerPlacement
 from placer_models.policy import QosClass
 
 
@@ -99,7 +99,7 @@ def _settled(
 
 
 def memory_nodes_of_container(
-    part: ContainerPlacement, seat: PodPlacement, one: NodePlacementPod, document: NodePlacement
+    part: ContainerPlacement, one: NodePlacementPod, document: NodePlacement
 ) -> frozenset[int]:
     """Return the NUMA nodes whose memory a container may use.
 
@@ -111,7 +111,7 @@ def memory_nodes_of_container(
     with_memory = frozenset(
         numa.id for numa in node.machine.topology.numa_nodes if numa.memory_bytes
     ) or frozenset(numa.id for numa in node.machine.topology.numa_nodes)
-    spec = one.pod.spec
+    spec, seat = one.pod.spec, one.placement
     if not (spec.qos.owns_cpus or numa_nodes_bound_to(seat, spec, node)):
         return with_memory
     for held in (part, seat):

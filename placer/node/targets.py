@@ -95,7 +95,7 @@ def desired_container_cgroups(
                     one,
                     part.name,
                     cpus,
-                    memory_nodes_of_container(part, seat, one, document),
+                    memory_nodes_of_container(part, one, document),
                     asked[part.name].cpu_milli,
                     limits.get(part.name, NO_LIMITS),
                     stranded,
