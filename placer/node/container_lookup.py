@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 
 from placer.node.cgroups import CgroupReader, as_proc_cgroup_path, parent_cgroup_path
 from placer.node.container_roots import is_intermediate_cgroup, pod_uid_in_cgroup_name
@@ -52,7 +52,7 @@ class ContainerCgroupFinder:
         self._roots = tuple(roots)
         self._ways = CgroupWritableByOthersCheck(cgroups)
         self._alone: list[str] = []
-        self._inside: dict[str, list[str]] = {}
+        self._children = cache(cgroups.children_if_there)
 
     def find(self, one: NodePlacementPod, container: str) -> LocatedContainer:
         """Return the cgroups of a container of a pod that is not our own.
@@ -125,11 +125,6 @@ class ContainerCgroupFinder:
             for name in _ids(one):
                 found.setdefault(name, []).append(one)
         return found
-
-    def _children(self, cgroup: str) -> list[str]:
-        if cgroup not in self._inside:
-            self._inside[cgroup] = self._cgroups.children_if_there(cgroup)
-        return self._inside[cgroup]
 
 
 def _ids(cgroup: str) -> set[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from types import MappingProxyType
 
 from placer.node.cgroups import (
@@ -145,7 +146,8 @@ class _Planner:
         self._aside = aside
         self._absent: list[str] = []
         self._left_alone: list[str] = []
-        self._above: dict[tuple[str, str], CpuSet] = {}
+        # What a cgroup above containers has; cached, as one is above hundreds of them.
+        self._effective_above = cache(cgroups.effective)
         self._leaves = list(self._wanted(reader))
         wanted = {leaf.cgroup for leaf in self._leaves}
         self._gone: list[str] = []
@@ -278,7 +280,7 @@ class _Planner:
             (CPUS, leaf.goal_cpus, "CPUs"),
             (MEMS, leaf.goal_mems, "NUMA nodes"),
         ):
-            has = self._has(above, name)
+            has = self._effective_above(above, name)
             if missing := goal - has:
                 raise HostCannotApplyError(
                     f"{leaf.title} is to have the {what} {format_cpu_list(missing)}, "
@@ -286,12 +288,6 @@ class _Planner:
                     "give it more, or place again"
                 )
         self._check_memory(leaf)
-
-    def _has(self, above: str, name: str) -> CpuSet:
-        """Return what a cgroup above containers has; cached, as one is above hundreds of them."""
-        if (above, name) not in self._above:
-            self._above[above, name] = self._cgroups.effective(above, name)
-        return self._above[above, name]
 
     def _lacks_cpuset(self, cgroup: str) -> str | None:
         """Return the first cgroup, from the root, that does not hand cpuset down, or None."""
