@@ -114,28 +114,18 @@ class ContainerLeafCgroupReader:
         groups = self._cgroups
         rival = self._host.rival(cgroup, groups.units)
         if trusted and rival is None:
-            texts = cpuset_file_text(cpus), cpuset_file_text(mems)
-            was, unit = self._was.get(cgroup), self._host.unit_of(cgroup)
-            return ContainerLeafCgroup(
-                cgroup, target, ours, True, cpus, mems, cpus, mems, *texts, None, was, unit
-            )
-        if (has := self._effective(cgroup, CPUS)) is None:
+            now = cpus, mems, cpuset_file_text(cpus), cpuset_file_text(mems)
+        elif (has := self._effective(cgroup, CPUS)) is None:
             return ContainerLeafCgroup(cgroup, target, ours, False, cpus, mems, rival=rival)
-        return ContainerLeafCgroup(
-            cgroup,
-            target,
-            ours,
-            True,
-            cpus,
-            mems,
-            has,
-            groups.effective(cgroup, MEMS),
-            groups.configured(cgroup, CPUS),
-            groups.configured(cgroup, MEMS),
-            rival,
-            self._was.get(cgroup),
-            self._host.unit_of(cgroup),
-        )
+        else:
+            now = (
+                has,
+                groups.effective(cgroup, MEMS),
+                groups.configured(cgroup, CPUS),
+                groups.configured(cgroup, MEMS),
+            )
+        was, unit = self._was.get(cgroup), self._host.unit_of(cgroup)
+        return ContainerLeafCgroup(cgroup, target, ours, True, cpus, mems, *now, rival, was, unit)
 
     def _effective(self, cgroup: str, name: str) -> CpuSet | None:
         """Return the effective set of a cgroup, or None if the cgroup is not there."""
