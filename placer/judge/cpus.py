@@ -9,9 +9,15 @@ from placer.judge.numa_strategy import even_numa_cpu_counts, most_threads_per_co
 from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.goals import BIND
-from placer_models.policy import BindPolicy, NodeBindPolicy, RequiredOrPreferred
+from placer_models.policy import BindPolicy, NodeBindPolicy
 from placer_models.quantity import cpu_count_with_noun
 from placer_models.topology import ARM, Topology
+
+ALLOWED_BY_BIND_POLICY = {
+    BindPolicy.FULL_PCPUS: "all online threads of a core or none",
+    BindPolicy.SPREAD_BY_PCPUS: "at most one thread of a core",
+}
+"""Bind policy that may be required -> what a pod takes under it."""
 
 
 def cpu_count_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
@@ -60,24 +66,21 @@ def cpu_bind_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """Required FullPCPUs takes whole cores only, required SpreadByPCPUs one CPU of a core."""
     for judged, placed in scene.newcomers:
         spec = placed.pod.spec
-        if not spec.qos.owns_cpus or spec.bind_strength is not RequiredOrPreferred.REQUIRED:
+        if not (spec.qos.owns_cpus and spec.bind_required):
             continue
-        topology = judged.inside.topology
-        match spec.bind:
-            case BindPolicy.FULL_PCPUS:
-                wrong = placed.owned - cpus_with_all_siblings_in_set(topology, placed.owned)
-                allowed = "takes all online threads of a core or none"
-            case BindPolicy.SPREAD_BY_PCPUS:
-                wrong = cpus_with_sibling_in_set(topology, placed.owned)
-                allowed = "takes at most one thread of a core"
-            case BindPolicy.DEFAULT:  # a wish, whatever strength stands beside it
-                continue
-        if wrong:
+        if wrong := cpus_against_bind_policy(judged.inside.topology, spec.bind, placed.owned):
             yield pod_breach_finding(
                 placed,
                 f"owns CPUs {format_cpu_list(wrong)} of node {judged.node.name!r} against its "
-                f"required {spec.bind}, which {allowed}",
+                f"required {spec.bind}, which takes {ALLOWED_BY_BIND_POLICY[spec.bind]}",
             )
+
+
+def cpus_against_bind_policy(topology: Topology, policy: BindPolicy, cpus: CpuSet) -> CpuSet:
+    """Return those of a pod's CPUs that a policy other than Default, if required, forbids."""
+    if policy is BindPolicy.FULL_PCPUS:
+        return cpus - cpus_with_all_siblings_in_set(topology, cpus)
+    return cpus_with_sibling_in_set(topology, cpus)
 
 
 def cpus_with_all_siblings_in_set(topology: Topology, cpus: CpuSet) -> CpuSet:
@@ -123,9 +126,7 @@ def _is_preferred(judged: JudgedNode, placed: PlacedPod) -> bool:
     """
     spec = placed.pod.spec
     if judged.node.cpu_bind is NodeBindPolicy.NONE:
-        return (
-            spec.bind is BindPolicy.DEFAULT or spec.bind_strength is RequiredOrPreferred.PREFERRED
-        )
+        return not spec.bind_required
     spreads = spec.bind is BindPolicy.SPREAD_BY_PCPUS and not spec.bind_required
     return spreads and judged.node.cpu_bind is NodeBindPolicy.FULL_PCPUS_ONLY
 

@@ -2,18 +2,18 @@
 
 from collections.abc import Iterator
 
-from placer.judge.cpus import cpus_with_all_siblings_in_set, cpus_with_sibling_in_set
+from placer.judge.cpus import ALLOWED_BY_BIND_POLICY, cpus_against_bind_policy
 from placer.judge.family import Finding, JudgedFamily, pod_breach_finding
-from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
+from placer.judge.scene import InstanceWithPlacement
 from placer_models.cpuset import format_cpu_list
-from placer_models.policy import BindPolicy, ExclusivePolicy, NodeBindPolicy, RequiredOrPreferred
+from placer_models.policy import BindPolicy, ExclusivePolicy, NodeBindPolicy
 from placer_models.topology import ARM
 
-_ALLOWED = {
-    NodeBindPolicy.FULL_PCPUS_ONLY: (BindPolicy.FULL_PCPUS, "all online threads of a core or none"),
-    NodeBindPolicy.SPREAD_BY_PCPUS: (BindPolicy.SPREAD_BY_PCPUS, "at most one thread of a core"),
+_SAME = {
+    NodeBindPolicy.FULL_PCPUS_ONLY: BindPolicy.FULL_PCPUS,
+    NodeBindPolicy.SPREAD_BY_PCPUS: BindPolicy.SPREAD_BY_PCPUS,
 }
-"""Policy of a node -> the required policy of pods that agrees with it, and what it allows."""
+"""Policy of a node -> the required policy of pods that agrees with it."""
 
 
 def node_cpu_bind_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
@@ -21,15 +21,17 @@ def node_cpu_bind_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     for judged, placed in scene.newcomers:
         if not placed.qos.owns_cpus or judged.node.cpu_bind is NodeBindPolicy.NONE:
             continue
-        same, allowed = _ALLOWED[judged.node.cpu_bind]
+        spec, same = placed.pod.spec, _SAME[judged.node.cpu_bind]
         where = f"node {judged.node.name!r} is {judged.node.cpu_bind}"
-        if _required(placed) not in (None, same):
+        if spec.bind_required and spec.bind is not same:
             yield pod_breach_finding(
-                placed, f"requires {placed.pod.spec.bind}, but {where}; they have to agree"
+                placed, f"requires {spec.bind}, but {where}; they have to agree"
             )
-        elif wrong := _against(judged, placed):
+        elif wrong := cpus_against_bind_policy(judged.inside.topology, same, placed.owned):
             yield pod_breach_finding(
-                placed, f"owns CPUs {format_cpu_list(wrong)}, but {where}: a pod takes {allowed}"
+                placed,
+                f"owns CPUs {format_cpu_list(wrong)}, but {where}: "
+                f"a pod takes {ALLOWED_BY_BIND_POLICY[same]}",
             )
 
 
@@ -60,18 +62,6 @@ def arm_cpu_policy_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
                 f"is on the aarch64 node {judged.node.name!r}, and it asks for PCPULevel; "
                 "aarch64 takes NUMANodeLevel",
             )
-
-
-def _required(placed: PlacedPod) -> BindPolicy | None:
-    spec = placed.pod.spec
-    is_wish = spec.bind_strength is RequiredOrPreferred.PREFERRED or spec.bind is BindPolicy.DEFAULT
-    return None if is_wish else spec.bind
-
-
-def _against(judged: JudgedNode, placed: PlacedPod) -> frozenset[int]:
-    if judged.node.cpu_bind is NodeBindPolicy.FULL_PCPUS_ONLY:
-        return placed.owned - cpus_with_all_siblings_in_set(judged.inside.topology, placed.owned)
-    return cpus_with_sibling_in_set(judged.inside.topology, placed.owned)
 
 
 JUDGED = JudgedFamily(
