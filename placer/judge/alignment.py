@@ -1,7 +1,6 @@
 """NUMA alignment: the rule, and the tier of the cells used beyond the fewest (C12)."""
 
 from collections.abc import Iterator
-from functools import lru_cache
 
 from placer.judge.cells import (
     AlignmentSubject,
@@ -11,15 +10,12 @@ from placer.judge.cells import (
     cell_capacities_if_empty,
     cells_held_without_cpus,
     cells_of_subject,
+    fewest_cells_holding,
     subject_with_allocatable_limit_room,
 )
 from placer.judge.family import Finding, JudgedFamily, pod_breach_finding
 from placer.judge.scene import CellId, InstanceWithPlacement, JudgedNode, PlacedPod
-from placer_models.alignment import (
-    CellAmounts,
-    fewest_cell_count_for_all_resources,
-    restricted_cell_count,
-)
+from placer_models.alignment import restricted_cell_count
 from placer_models.cpuset import format_cpu_list
 from placer_models.goals import ALIGNMENT
 from placer_models.policy import AlignmentPolicy, AlignmentScope
@@ -111,18 +107,12 @@ def cells_beyond_fewest(scene: InstanceWithPlacement) -> int:
             every_cell: list[CellId] = [numa.id for numa in judged.inside.topology.numa_nodes]
             every_cell.append(None)
             for subject in aligned_pod_or_containers(judged, placed):
-                fewest = _fewest_cells(
+                fewest = fewest_cells_holding(
                     *cell_capacities_if_empty(judged.inside, subject, every_cell)
                 )
                 beyond += len(cells_of_subject(judged, subject)) - fewest
                 beyond += len(cells_held_without_cpus(judged, subject))
     return beyond
-
-
-@lru_cache(maxsize=4096)
-def _fewest_cells(cells: tuple[CellAmounts, ...], need: CellAmounts) -> int:
-    # None means that not even the empty node holds it, so the placement has breaches.
-    return fewest_cell_count_for_all_resources(cells, need) or 0
 
 
 JUDGED = JudgedFamily(

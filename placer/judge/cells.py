@@ -3,11 +3,16 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 
 from placer.judge.scene import CellId, JudgedNode, NodeCapacity, PlacedPod
-from placer_models.alignment import CellAmounts, effective_alignment_scope
+from placer_models.alignment import (
+    CellAmounts,
+    effective_alignment_scope,
+    fewest_cell_count_for_all_resources,
+)
 from placer_models.cluster import Node
 from placer_models.cpuset import NO_CPUS, CpuSet
 from placer_models.device_strategy import DeviceCountStrategy
@@ -255,6 +260,13 @@ def cell_capacities_if_empty(
             need.append(subject.requests.count_of(kind))
             columns.append([homes.get(cell, 0) for cell in cells])
     return tuple(zip(*columns, strict=True)), tuple(need)
+
+
+@lru_cache(maxsize=4096)
+def fewest_cells_holding(cells: tuple[CellAmounts, ...], need: CellAmounts) -> int:
+    """Return how many of the cells of an empty node, or of its packages, hold the need at least."""
+    # None means that not even the empty node holds it, so the placement has breaches.
+    return fewest_cell_count_for_all_resources(cells, need) or 0
 
 
 def _asked_here(judged: JudgedNode, placed: PlacedPod) -> Resources:

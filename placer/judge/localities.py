@@ -2,7 +2,6 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from functools import lru_cache
 
 from placer.judge.cells import (
     AlignmentSubject,
@@ -12,12 +11,12 @@ from placer.judge.cells import (
     cell_capacities_if_empty,
     cells_held_without_cpus,
     cells_of_subject,
+    fewest_cells_holding,
     numa_nodes_bound_to,
     whole_pod_as_alignment_subject,
 )
 from placer.judge.family import JudgedFamily
 from placer.judge.scene import CellId, InstanceWithPlacement, JudgedNode, NodeCapacity, PlacedPod
-from placer_models.alignment import CellAmounts, fewest_cell_count_for_all_resources
 from placer_models.goals import CACHES, LOCALITY_NUMA_NODES, LOCALITY_PACKAGES, PACKAGES
 from placer_models.policy import BINDING, AlignmentPolicy, AlignmentScope, CpuLocalityWish
 from placer_models.topology import Cpu
@@ -132,13 +131,7 @@ def _fewest(rows: Iterator[tuple[int, _Places]]) -> int:
     asked = [(need, held) for need, held in rows if need > 0]
     places = dict.fromkeys(place for _, held in asked for place in held)
     cells = tuple(tuple(held.get(place, 0) for _, held in asked) for place in places)
-    return _fewest_of(cells, tuple(need for need, _ in asked))
-
-
-@lru_cache(maxsize=4096)
-def _fewest_of(cells: tuple[CellAmounts, ...], need: CellAmounts) -> int:
-    # None means that not even the empty node holds it, so the placement has breaches.
-    return fewest_cell_count_for_all_resources(cells, need) or 0
+    return fewest_cells_holding(cells, tuple(need for need, _ in asked))
 
 
 def packages_beyond_fewest(scene: InstanceWithPlacement) -> int:
