@@ -4,6 +4,7 @@ from functools import lru_cache
 from weakref import WeakKeyDictionary
 
 from placer.judge.family import JudgedFamily
+from placer.judge.node_strategy import cpu_milli_left, memory_bytes_left
 from placer.judge.scene import (
     InstanceWithPlacement,
     JudgedNode,
@@ -31,7 +32,6 @@ from placer_models.expected import (
 )
 from placer_models.forecast import given_or_learned_demand
 from placer_models.goals import EXPECTED
-from placer_models.policy import QosClass
 
 MOST_OUTLOOKS = 1_000
 """How many demands on kinds of nodes are kept at a time."""
@@ -82,17 +82,8 @@ def _left(judged: JudgedNode, demand: ExpectedDemand) -> ResourcesLeftForExpecte
     if found is None:
         found = _lefts[judged] = _counted(judged)
     if demand.looks_at_memory:
-        return found._replace(memory_bytes=_memory_left(judged))
+        return found._replace(memory_bytes=memory_bytes_left(judged))
     return found
-
-
-def _memory_left(judged: JudgedNode) -> int:
-    """Return the memory that the pods of a node leave on its NUMA nodes together."""
-    left = dict(judged.inside.memory_bytes_in)
-    for placed in judged.placed_pods:
-        for numa_node, held in placed.place.memory_bytes:
-            left[numa_node] = left.get(numa_node, 0) - held
-    return sum(amount for amount in left.values() if amount > 0)
 
 
 _having: WeakKeyDictionary[NodeCapacity, dict[int, ShareAmounts]] = WeakKeyDictionary()
@@ -110,10 +101,6 @@ def _has(inside: NodeCapacity) -> dict[int, ShareAmounts]:
 
 
 def _counted(judged: JudgedNode) -> ResourcesLeftForExpectedPods:
-    allocatable = judged.inside.allocatable
-    free_cpus = len(allocatable - judged.taken if judged.taken else allocatable)
-    shared = sum(t.requests.cpu_milli for t in judged.placed_pods if t.qos is QosClass.LS)
-    cpu_milli = max(0, judged.node.milli_per_cpu * free_cpus - shared)
     has = _has(judged.inside)
     left = dict(has)
     with_shares: list[PlacedPod] = []
@@ -136,7 +123,9 @@ def _counted(judged: JudgedNode) -> ResourcesLeftForExpectedPods:
                 had = left[grant.minor]
                 left[grant.minor] = tuple(h - a for h, a in zip(had, amounts, strict=True))
     milli = (_milli(amounts, has[minor]) for minor, amounts in left.items())
-    return ResourcesLeftForExpectedPods(cpu_milli, tuple(sorted(m for m in milli if m > 0)))
+    return ResourcesLeftForExpectedPods(
+        cpu_milli_left(judged), tuple(sorted(m for m in milli if m > 0))
+    )
 
 
 def _milli(left: ShareAmounts, has: ShareAmounts) -> int:

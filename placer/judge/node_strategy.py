@@ -145,19 +145,27 @@ def _room_points(judged: JudgedNode) -> int:
     total_milli = judged.node.milli_per_cpu * len(judged.inside.allocatable)
     if not total_milli:
         return 0
-    shared = sum(t.requests.cpu_milli for t in judged.placed_pods if t.qos is QosClass.LS)
+    quarters = 4 * cpu_milli_left(judged) // total_milli
+    if total_bytes := sum(judged.inside.memory_bytes_in.values()):
+        quarters = min(quarters, 4 * memory_bytes_left(judged) // total_bytes)
+    return ROOM_POINTS * sum(size * (quarters // size) for size in ROOM_QUARTERS)
+
+
+def cpu_milli_left(judged: JudgedNode) -> int:
+    """Return what new LS pods may still ask for of the node's CPUs."""
     allocatable = judged.inside.allocatable
     free_cpus = len(allocatable) - len(allocatable & judged.taken)
-    free_milli = max(0, judged.node.milli_per_cpu * free_cpus - shared)
-    quarters = 4 * free_milli // total_milli
-    if total_bytes := sum(judged.inside.memory_bytes_in.values()):
-        left = dict(judged.inside.memory_bytes_in)
-        for placed in judged.placed_pods:
-            for numa_node, amount in placed.place.memory_bytes:
-                left[numa_node] = left.get(numa_node, 0) - amount
-        free_bytes = sum(max(0, amount) for amount in left.values())
-        quarters = min(quarters, 4 * free_bytes // total_bytes)
-    return ROOM_POINTS * sum(size * (quarters // size) for size in ROOM_QUARTERS)
+    shared = sum(t.requests.cpu_milli for t in judged.placed_pods if t.qos is QosClass.LS)
+    return max(0, judged.node.milli_per_cpu * free_cpus - shared)
+
+
+def memory_bytes_left(judged: JudgedNode) -> int:
+    """Return the memory that the pods of a node leave on its NUMA nodes together."""
+    left = dict(judged.inside.memory_bytes_in)
+    for placed in judged.placed_pods:
+        for numa_node, held in placed.place.memory_bytes:
+            left[numa_node] = left.get(numa_node, 0) - held
+    return sum(amount for amount in left.values() if amount > 0)
 
 
 JUDGED = JudgedFamily(
