@@ -16,6 +16,7 @@ from placer.judge.cells import (
     whole_pod_as_alignment_subject,
 )
 from placer.judge.family import JudgedFamily
+from placer.judge.numa_strategy import fewest_groups_holding_owned_cpus
 from placer.judge.scene import CellId, InstanceWithPlacement, JudgedNode, NodeCapacity, PlacedPod
 from placer_models.goals import CACHES, LOCALITY_NUMA_NODES, LOCALITY_PACKAGES, PACKAGES
 from placer_models.policy import BINDING, AlignmentPolicy, AlignmentScope, CpuLocalityWish
@@ -166,14 +167,7 @@ def _fewest_groups(judged: JudgedNode, placed: PlacedPod, group: Callable[[Cpu],
     """Return the fewest groups of the empty node's allocatable CPUs that hold the request."""
     cpus = judged.inside.topology.cpu
     sizes = Counter(group(cpus[cpu]) for cpu in judged.inside.allocatable)
-    missing = placed.requests.cpu_milli // 1000
-    count = 0
-    for _, size in sizes.most_common():
-        if missing <= 0:
-            break
-        missing -= size
-        count += 1
-    return count
+    return fewest_groups_holding_owned_cpus(placed, sizes.values())
 
 
 JUDGED = JudgedFamily(

@@ -1,6 +1,7 @@
 """Tier ``numa-strategy``: how far the CPUs taken depart from the strategies of nodes."""
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import assert_never
 
 from placer.judge.family import JudgedFamily
@@ -59,11 +60,17 @@ def _shares(judged: JudgedNode, placed: PlacedPod) -> _Shares:
 
 def _fewest(judged: JudgedNode, placed: PlacedPod) -> int:
     """Return the fewest NUMA nodes of the empty node that hold the CPUs asked for."""
+    return fewest_groups_holding_owned_cpus(placed, judged.inside.cpus_in.values())
+
+
+def fewest_groups_holding_owned_cpus(placed: PlacedPod, sizes: Iterable[int]) -> int:
+    """Return the fewest groups of CPUs, of these sizes, that hold the CPUs that a pod asks for."""
     missing = placed.requests.cpu_milli // 1000
-    sizes = sorted(judged.inside.cpus_in.values())
     count = 0
-    while missing > 0 and sizes:
-        missing -= sizes.pop()
+    for size in sorted(sizes, reverse=True):
+        if missing <= 0:
+            break
+        missing -= size
         count += 1
     return count
 
