@@ -45,9 +45,7 @@ def bound_pool_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
             new = [placed for placed in judged.new if placed.qos is qos]
             for placed in new:
                 yield from _is_bound_rightly(judged, placed)
-            bound = [
-                t for t in judged.placed_pods if t.qos is qos and numa_nodes_bound_to(judged, t)
-            ]
+            bound = _bound_pods(judged, qos)
             if not bound:
                 continue
             for placed in bound:
@@ -57,6 +55,10 @@ def bound_pool_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
             for placed in come:
                 yield from _counts_its_request(placed)
             yield from _requests_fit(judged, qos, bound, come)
+
+
+def _bound_pods(judged: JudgedNode, qos: QosClass) -> list[PlacedPod]:
+    return [t for t in judged.placed_pods if t.qos is qos and numa_nodes_bound_to(judged, t)]
 
 
 def _stays(placed: PlacedPod, home: PodPlacement | None) -> bool:
@@ -163,11 +165,7 @@ def has_new_pod_overdrawing_pool(scene: InstanceWithPlacement) -> bool:
     """Return whether the bound pods of a node would lack fewer CPUs without some new one."""
     for judged in scene.entered:
         for placed in judged.new:
-            bound = [
-                t
-                for t in judged.placed_pods
-                if t.qos is placed.qos and numa_nodes_bound_to(judged, t)
-            ]
+            bound = _bound_pods(judged, placed.qos)
             others = [t for t in bound if t is not placed]
             if _lacking(judged, placed.qos, bound) > _lacking(judged, placed.qos, others):
                 return True
