@@ -85,8 +85,8 @@ def misfits_on_node(node: Node, running: Sequence[RunningPod]) -> tuple[Misfit, 
     # These are their homes, so that what they count on NUMA nodes may be shared out anew.
     together = Instance((open_node,), tuple(gangs), homes=tuple(places))
     if not any(
-        _of_the_node(b.rule)
-        for b in breaches_of_complete_placement(together, Placement(tuple(places)))
+        breach.rule not in _NOT_OF_THE_NODE
+        for breach in breaches_of_complete_placement(together, Placement(tuple(places)))
     ):
         return illegal
     found = [*illegal]
@@ -112,7 +112,7 @@ def misfits_on_node(node: Node, running: Sequence[RunningPod]) -> tuple[Misfit, 
 def _is_its_own(breach: Breach, runner: RunningPod, node: Node) -> bool:
     """Return whether a breach that is found when a pod comes is one of the pod, and of today."""
     return (
-        _of_the_node(breach.rule)
+        breach.rule not in _NOT_OF_THE_NODE
         and not (runner.pod.spec.qos.owns_cpus and breach.rule in _OF_POOLS)
         and (breach.rule not in _OF_PARTS or _parts_are_known(node, runner))
     )
@@ -141,7 +141,3 @@ def _parts_are_known(node: Node, runner: RunningPod) -> bool:
     if not (place.memory_bytes or place.hugepages or place.devices):
         return True
     return any(part.memory_bytes or part.hugepages or part.devices for part in place.containers)
-
-
-def _of_the_node(rule: str) -> bool:
-    return rule not in _NOT_OF_THE_NODE

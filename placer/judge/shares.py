@@ -98,7 +98,8 @@ def _alike(
     judged: JudgedNode, grant: DeviceGrant, asked: Iterable[DeviceShare]
 ) -> DeviceShare | None:
     """Return the first share asked for that says the same as the one held, or None."""
-    total_bytes = _total_bytes(judged, grant)
+    device = judged.inside.devices.get((grant.type, grant.minor))
+    total_bytes = device_capacity_of(device).memory_bytes
     held = _numbers(grant.share or DeviceShare(), total_bytes)
     return next((share for share in asked if _numbers(share, total_bytes) == held), None)
 
@@ -107,11 +108,6 @@ def _numbers(share: DeviceShare, total_bytes: int) -> tuple[object, ...]:
     """Return all that a share says as a file says it, whatever unit its memory was asked in."""
     share = with_memory_in_both_units(share, total_bytes)
     return share.percent, share.memory_bytes, share.memory_percent, share.amounts
-
-
-def _total_bytes(judged: JudgedNode, grant: DeviceGrant) -> int:
-    device = judged.inside.devices.get((grant.type, grant.minor))
-    return device.memory_bytes if device else 0
 
 
 def _text(share: DeviceShare | None) -> str:
