@@ -93,6 +93,13 @@ class PlacementVariables:
         assert isinstance(found, kind)
         return found
 
+    def assignments_with(self, kind: type[P]) -> Iterator[tuple[Assignment, P]]:
+        """Yield the assignments for which a family decides something, each with what it decides."""
+        for assignment in self.assignments:
+            part = assignment.part(kind)
+            if part is not None:
+                yield assignment, part
+
     def placed(self, unit: int) -> Expression:
         """Return how many pods of the unit have a place."""
         return LinearExpr.sum([assignment.count for assignment in self.of_unit[unit]])

@@ -124,9 +124,9 @@ def a_burst_pod_uses_the_cells_of_its_pool(
 
 def _near_its_pool(x: PlacementVariables) -> Iterator[tuple[Assignment, BoundPodPoolVariables]]:
     """Yield burst pods that would like what they hold to be near their pool, but need not."""
-    for assignment in x.assignments:
-        pool, used = assignment.part(BoundPodPoolVariables), existing_cell_vars(assignment).used
-        if pool is not None and pool.cpus and len(used) > 1 and used is not pool.used:
+    for assignment, pool in x.assignments_with(BoundPodPoolVariables):
+        used = existing_cell_vars(assignment).used
+        if pool.cpus and len(used) > 1 and used is not pool.used:
             yield assignment, pool
 
 

@@ -107,7 +107,7 @@ def single_threads_are_on_counted_cores(
     model: CpModel, problem: Problem, x: PlacementVariables
 ) -> None:
     """For a pod that counts as PCPULevel, the cores of its single threads are counted."""
-    for assignment, guest in _wary(x):
+    for assignment, guest in x.assignments_with(AssignmentExclusivityVariables):
         for c, part, counted in zip(
             problem.nodes[assignment.node].cores,
             existing_core_take_vars(assignment),
@@ -124,7 +124,7 @@ def single_threads_are_on_counted_cores(
 
 def cpus_are_in_counted_cells(model: CpModel, problem: Problem, x: PlacementVariables) -> None:
     """For a pod under NUMANodeLevel, the NUMA nodes of its CPUs are counted."""
-    for assignment, guest in _wary(x):
+    for assignment, guest in x.assignments_with(AssignmentExclusivityVariables):
         classes = problem.nodes[assignment.node].cores
         for at, here in enumerate(guest.cells):
             taken = [
@@ -176,7 +176,7 @@ def spread_threads_are_on_counted_cores(
     model: CpModel, problem: Problem, x: PlacementVariables
 ) -> None:
     """Every core that a pod's threads touch is counted; this only helps the bound."""
-    for assignment, guest in _wary(x):
+    for assignment, guest in x.assignments_with(AssignmentExclusivityVariables):
         for part, counted in zip(existing_core_take_vars(assignment), guest.cores, strict=False):
             if isinstance(counted, int) or assignment.fit.bind is not BindPolicy.SPREAD_BY_PCPUS:
                 continue
@@ -190,7 +190,7 @@ def a_remainder_is_on_a_core_of_its_own(
     model: CpModel, problem: Problem, x: PlacementVariables
 ) -> None:
     """CPUs that fill no whole core are on one that others may not share; for the bound only."""
-    for assignment, guest in _wary(x):
+    for assignment, guest in x.assignments_with(AssignmentExclusivityVariables):
         classes = problem.nodes[assignment.node].cores
         widths = {c.threads for c in classes}
         if not guest.cores or guest.fell_back is not None or len(widths) != 1:
@@ -222,13 +222,6 @@ def pod_count_sharing_numa_nodes_expr(
 ) -> Expression:
     """Count the pods on each NUMA node beyond the first; pods that run there come first."""
     return _beyond_first(model, problem, x, _cells, "shared_cell")
-
-
-def _wary(x: PlacementVariables) -> Iterator[tuple[Assignment, AssignmentExclusivityVariables]]:
-    for assignment in x.assignments:
-        guest = assignment.part(AssignmentExclusivityVariables)
-        if guest is not None:
-            yield assignment, guest
 
 
 def _cores(guest: AssignmentExclusivityVariables) -> Sequence[Expression]:

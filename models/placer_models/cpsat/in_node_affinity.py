@@ -123,7 +123,7 @@ class _Place:
 
 def a_pod_is_where_it_owns_cpus(model: CpModel, problem: Problem, x: PlacementVariables) -> None:
     """A pod that an affinity concerns is at a place if, and only if, it has CPUs there."""
-    for assignment, own in _present(x):
+    for assignment, own in x.assignments_with(InNodeAffinityVariables):
         classes = problem.nodes[assignment.node].cores
         taken = [
             part.cpus(c)
@@ -284,13 +284,6 @@ def _near_running(
             for at in there:
                 model.add(mine[at].here <= near)
             yield weight * near
-
-
-def _present(x: PlacementVariables) -> Iterator[tuple[Assignment, InNodeAffinityVariables]]:
-    for assignment in x.assignments:
-        own = assignment.part(InNodeAffinityVariables)
-        if own is not None:
-            yield assignment, own
 
 
 def _places(problem: Problem, x: PlacementVariables) -> Iterator[_Place]:

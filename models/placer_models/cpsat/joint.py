@@ -102,9 +102,8 @@ def a_pod_uses_the_groups_it_takes_from(
     model: CpModel, problem: Problem, x: PlacementVariables
 ) -> None:
     """A PCIe switch or NUMA node counts as used by the types it gives devices of, and no other."""
-    for assignment in x.assignments:
-        joint = assignment.part(JointDeviceVariables)
-        for group in joint.groups if joint else ():
+    for _, joint in x.assignments_with(JointDeviceVariables):
+        for group in joint.groups:
             for amount, most, used in zip(group.amounts, group.most, group.used, strict=True):
                 if most:
                     model.add(amount <= most * used)
@@ -113,9 +112,8 @@ def a_pod_uses_the_groups_it_takes_from(
 
 def a_group_gives_both_joint_types(model: CpModel, problem: Problem, x: PlacementVariables) -> None:
     """Where side by side is required, a group that gives one type of a pair gives the other too."""
-    for assignment in x.assignments:
-        joint = assignment.part(JointDeviceVariables)
-        if joint is None or not joint.beside:
+    for _, joint in x.assignments_with(JointDeviceVariables):
+        if not joint.beside:
             continue
         model.add(joint.nowhere == 0)
         for group in joint.groups:
@@ -128,9 +126,8 @@ def joint_device_split_excess_expr(
 ) -> Expression:
     """Count groups that give a pod some but not all types, and devices in no known group."""
     terms: list[Expression] = []
-    for assignment in x.assignments:
-        joint = assignment.part(JointDeviceVariables)
-        if joint is None or joint.beside:
+    for _, joint in x.assignments_with(JointDeviceVariables):
+        if joint.beside:
             continue
         terms.append(joint.nowhere)
         for group in joint.groups:
