@@ -8,7 +8,7 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, PlacementVariables
 from placer_models.cpsat.family import ModelFamily, always, never
-from placer_models.cpsat.opened import left_and_wanted_amounts
+from placer_models.cpsat.opened import hold_to_what_a_used_node_has
 from placer_models.goals import (
     LEAST_REQUESTED,
     MOST_BALANCED,
@@ -75,14 +75,7 @@ def used_node_count_expr(model: CpModel, problem: Problem, x: PlacementVariables
             used = model.new_bool_var(f"in_use[{node.name}]")
             for assignment in assignments:
                 model.add(assignment.count <= assignment.most * used)
-            # For the bound: without this, half a node's pods would seem to need half a node.
-            for has, wants in left_and_wanted_amounts(node, assignments):
-                if any(wants):
-                    asked = [
-                        want * assignment.count
-                        for want, assignment in zip(wants, assignments, strict=True)
-                    ]
-                    model.add(LinearExpr.sum(asked) <= has * used)
+            hold_to_what_a_used_node_has(model, node, assignments, used)
             terms.append(used)
     return LinearExpr.sum(terms)
 

@@ -47,31 +47,31 @@ def a_node_is_opened_before_it_is_used(
 def an_opened_node_holds_what_it_has(
     model: CpModel, problem: Problem, x: PlacementVariables
 ) -> None:
-    """Pods take no more of an offered node than it has once opened; this only helps the bound.
+    """Pods take no more of an offered node than it has once opened; this only helps the bound."""
+    for node, literal in x.part(OpenedNodeVariables).literals.items():
+        hold_to_what_a_used_node_has(model, problem.nodes[node], x.on_node[node], literal)
+
+
+def hold_to_what_a_used_node_has(
+    model: CpModel, node: NodeState, assignments: Sequence[Assignment], used: IntVar
+) -> None:
+    """Let pods take no more of a node than it has, and nothing if it is not used; for the bound.
 
     Without this, half a node's pods would seem to need half a node.
     """
-    for node, literal in x.part(OpenedNodeVariables).literals.items():
-        assignments = x.on_node[node]
-        for has, wants in left_and_wanted_amounts(problem.nodes[node], assignments):
-            if any(wants):
-                asked = [
-                    want * assignment.count
-                    for want, assignment in zip(wants, assignments, strict=True)
-                ]
-                model.add(LinearExpr.sum(asked) <= has * literal)
-
-
-def left_and_wanted_amounts(
-    node: NodeState, assignments: Sequence[Assignment]
-) -> list[tuple[int, list[int]]]:
-    """Return (what the node has, what a pod of each assignment wants) for each plain sum."""
     shapes = [assignment.shape for assignment in assignments]
-    wants = [shape.amounts_on(node) for shape in shapes]
-    return [
-        *((left, [want[i] for want in wants]) for i, left in enumerate(node.amounts)),
+    amounts = [shape.amounts_on(node) for shape in shapes]
+    # What the node has, and what a pod of each assignment wants, for each plain sum.
+    sums = [
+        *((left, [each[i] for each in amounts]) for i, left in enumerate(node.amounts)),
         *((sum(bank.free), [s.whole_of(bank.type) for s in shapes]) for bank in node.banks),
     ]
+    for has, wants in sums:
+        if any(wants):
+            asked = [
+                want * assignment.count for want, assignment in zip(wants, assignments, strict=True)
+            ]
+            model.add(LinearExpr.sum(asked) <= has * used)
 
 
 def equal_offers_are_used_in_order(model: CpModel, problem: Problem, x: PlacementVariables) -> None:
