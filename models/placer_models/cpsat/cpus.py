@@ -166,30 +166,30 @@ def whole_cores_can_be_dealt_to_pods(
 
 def whole_cores_are_not_split(model: CpModel, problem: Problem, x: PlacementVariables) -> None:
     """Cores taken whole and cores taken thread by thread are different cores."""
-    for node, assignments, broken in zip(
-        problem.nodes, x.on_node, x.part(NodeSplitCoreVariables).of_node, strict=True
-    ):
-        for index, c in enumerate(node.cores):
-            whole = [
-                cores[index].whole for cores in map(existing_core_take_vars, assignments) if cores
-            ]
-            if whole:
-                model.add(LinearExpr.sum(whole) + broken[index] <= c.cores)
+    for c, takes, broken in _core_classes(problem, x):
+        if takes:
+            model.add(LinearExpr.sum([take.whole for take in takes]) + broken <= c.cores)
 
 
 def single_threads_are_on_taken_cores(
     model: CpModel, problem: Problem, x: PlacementVariables
 ) -> None:
     """Single threads fit into the cores taken thread by thread."""
+    for c, takes, broken in _core_classes(problem, x):
+        if takes:
+            model.add(LinearExpr.sum([take.threads for take in takes]) <= c.free * broken)
+
+
+def _core_classes(
+    problem: Problem, x: PlacementVariables
+) -> Iterator[tuple[CoreClass, list[CoreTakeVariables], Expression]]:
+    """Yield each core class of each node, what pods own of it, and how much of it is split."""
     for node, assignments, broken in zip(
         problem.nodes, x.on_node, x.part(NodeSplitCoreVariables).of_node, strict=True
     ):
+        owners = [cores for cores in map(existing_core_take_vars, assignments) if cores]
         for index, c in enumerate(node.cores):
-            threads = [
-                cores[index].threads for cores in map(existing_core_take_vars, assignments) if cores
-            ]
-            if threads:
-                model.add(LinearExpr.sum(threads) <= c.free * broken[index])
+            yield c, [cores[index] for cores in owners], broken[index]
 
 
 def spread_threads_touch_different_cores(
@@ -287,17 +287,10 @@ def whole_core_points_left_expr(
 ) -> Expression:
     """Count the whole cores that are left for later pods (tier ``usable``)."""
     terms: list[Expression] = []
-    broken_on = x.part(NodeSplitCoreVariables).of_node
-    for node, assignments, broken in zip(problem.nodes, x.on_node, broken_on, strict=True):
-        for index, c in enumerate(node.cores):
-            if c.whole:
-                whole = [
-                    cores[index].whole
-                    for cores in map(existing_core_take_vars, assignments)
-                    if cores
-                ]
-                left = c.cores - LinearExpr.sum(whole) - broken[index]
-                terms.append(WHOLE_CORE_POINTS * left)
+    for c, takes, broken in _core_classes(problem, x):
+        if c.whole:
+            left = c.cores - LinearExpr.sum([take.whole for take in takes]) - broken
+            terms.append(WHOLE_CORE_POINTS * left)
     return LinearExpr.sum(terms)
 
 
