@@ -8,14 +8,13 @@ from math import gcd
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, PlacementVariables
-from placer_models.cpsat.devices import existing_device_vars
+from placer_models.cpsat.devices import taken_free_device_counts
 from placer_models.cpsat.family import ModelFamily, always, never
 from placer_models.cpsat.shares import (
     DeviceOpenedForSharesVariables,
     DeviceShareVariables,
     Opened,
     existing_share_vars,
-    opened_device_vars_of_class,
 )
 from placer_models.device_share import (
     MILLION,
@@ -172,13 +171,7 @@ class _Devices:
                 for assignment in self.assignments
                 if assignment.shape.whole_of(kind.type)
             ]
-            gone = [
-                *(
-                    existing_device_vars(assignment).whole[bank][class_index]
-                    for assignment in takers
-                ),
-                *opened_device_vars_of_class(self.opened, bank, class_index),
-            ]
+            gone = taken_free_device_counts(takers, self.opened, bank, class_index)
             self.model.add(LinearExpr.sum(gone) >= kind.free[class_index]).only_enforce_if(~spare)
             self.spare[bank, class_index] = spare
         return self.spare[bank, class_index]

@@ -16,6 +16,7 @@ from placer_models.cpsat.family import (
 )
 from placer_models.cpsat.shares import (
     DeviceOpenedForSharesVariables,
+    Opened,
     existing_share_vars,
     number_of_fitting_devices_by_class,
     opened_device_vars_of_class,
@@ -195,12 +196,16 @@ def a_whole_device_has_one_holder(model: CpModel, problem: Problem, x: Placement
             ]
             for class_index, free in enumerate(bank.free):
                 if takers:
-                    taken = [
-                        existing_device_vars(assignment).whole[index][class_index]
-                        for assignment in takers
-                    ]
-                    shared = opened_device_vars_of_class(opened, index, class_index)
-                    model.add(LinearExpr.sum([*taken, *shared]) <= free)
+                    taken = taken_free_device_counts(takers, opened, index, class_index)
+                    model.add(LinearExpr.sum(taken) <= free)
+
+
+def taken_free_device_counts(
+    takers: Iterable[Assignment], opened: Opened, bank: int, class_index: int
+) -> list[Expression]:
+    """Return what is taken of the free devices of a class: whole ones by takers, and for shares."""
+    whole = [existing_device_vars(one).whole[bank][class_index] for one in takers]
+    return [*whole, *opened_device_vars_of_class(opened, bank, class_index)]
 
 
 def a_pod_has_its_devices_within_their_scope(

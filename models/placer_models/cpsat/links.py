@@ -6,13 +6,16 @@ from itertools import product
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, PlacementVariables
-from placer_models.cpsat.devices import existing_device_vars, gpu_boards_for_shape
+from placer_models.cpsat.devices import (
+    existing_device_vars,
+    gpu_boards_for_shape,
+    taken_free_device_counts,
+)
 from placer_models.cpsat.envelope import add_envelope_limit
 from placer_models.cpsat.family import ModelFamily, always
 from placer_models.cpsat.shares import (
     DeviceOpenedForSharesVariables,
     existing_share_vars,
-    opened_device_vars_of_class,
     shared_device_literals,
 )
 from placer_models.device import GPU
@@ -151,12 +154,7 @@ def usable_points_of_gpu_sets_expr(
                 for counts in _counts(bank.free, most)
             }
             taken = [
-                LinearExpr.sum(
-                    [
-                        *(existing_device_vars(one).whole[index][class_index] for one in takers),
-                        *opened_device_vars_of_class(opened, index, class_index),
-                    ]
-                )
+                LinearExpr.sum(taken_free_device_counts(takers, opened, index, class_index))
                 for class_index in range(len(bank.free))
             ]
             points = _looked_up(model, rows, bank.free, taken, f"usable[{node.name}]")

@@ -5,13 +5,9 @@ from collections.abc import Sequence
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Expression, PlacementVariables
-from placer_models.cpsat.devices import existing_device_vars, touched_device_count_expr
+from placer_models.cpsat.devices import taken_free_device_counts, touched_device_count_expr
 from placer_models.cpsat.family import ModelFamily, always, never
-from placer_models.cpsat.shares import (
-    DeviceOpenedForSharesVariables,
-    Opened,
-    opened_device_vars_of_class,
-)
+from placer_models.cpsat.shares import DeviceOpenedForSharesVariables, Opened
 from placer_models.goals import SWITCH_POINTS, USABLE
 from placer_models.problem.banks import ClassesBelow
 from placer_models.problem.node_state import NodeState
@@ -52,8 +48,7 @@ def _unbroken(
     for bank, class_index in switch:
         size = node.banks[bank].free[class_index]
         takers = [one for one in assignments if one.shape.whole_of(node.banks[bank].type)]
-        taken = [existing_device_vars(one).whole[bank][class_index] for one in takers]
-        taken += opened_device_vars_of_class(opened, bank, class_index)
+        taken = taken_free_device_counts(takers, opened, bank, class_index)
         if taken:
             breaks = True
             model.add(LinearExpr.sum(taken) <= size * (1 - unbroken + excused))
