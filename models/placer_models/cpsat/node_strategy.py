@@ -87,7 +87,8 @@ def score_sum_if_each_came_alone_expr(
     return LinearExpr.sum(
         [
             mean_share_if_pod_came_alone(load, _ask(assignment)) * assignment.count
-            for load, assignment in _loaded(problem, x)
+            for _, load, assignments in _loads(problem, x)
+            for assignment in assignments
         ]
     )
 
@@ -180,16 +181,6 @@ def _loads(
     for node, assignments in zip(problem.nodes, x.on_node, strict=True):
         assert node.load is not None
         yield node, node.load, assignments
-
-
-def _loaded(
-    problem: Problem, x: PlacementVariables
-) -> Iterator[tuple[StrategyNodeLoad, Assignment]]:
-    return (
-        (load, assignment)
-        for _, load, assignments in _loads(problem, x)
-        for assignment in assignments
-    )
 
 
 def _ask(assignment: Assignment) -> StrategyPodRequest:
