@@ -105,15 +105,18 @@ _TOLD: dict[Tier, _Told] = {}
 def _tier(
     name: str,
     unit: str,
-    sense: ObjectiveSense,
     *,
+    sense: ObjectiveSense = ObjectiveSense.MINIMISE,
     by_pod: Callable[[PodSpec, InstanceFactsDecidingTiers], bool] | None = None,
     by_fleet: Callable[[InstanceFactsDecidingTiers], bool] | None = None,
     strategy: NodeStrategy | None = None,
     in_node: bool = True,
     of_pod: bool = False,
 ) -> Tier:
-    """Return a tier less important than all before it; without a condition it is always asked."""
+    """Return a tier less important than all before it; without a condition it is always asked.
+
+    Less is better, unless told otherwise.
+    """
     tier = Tier(name, unit, sense)
     _TOLD[tier] = _Told(by_pod, by_fleet, strategy, in_node, of_pod)
     return tier
@@ -184,24 +187,15 @@ ROOM_QUARTERS = (1, 2, 4)
 """Sizes of rooms, in quarters of a node's CPUs and memory; ``usable`` counts how many are
 left of each."""
 
-OPENED = _tier(
-    "opened", "new nodes opened", ObjectiveSense.MINIMISE, by_fleet=lambda fleet: fleet.offer
-)
+OPENED = _tier("opened", "new nodes opened", by_fleet=lambda fleet: fleet.offer)
 """Offered nodes that pods come to: these have to be bought or started (F27)."""
 
-MOVES = _tier(
-    "moves",
-    "running pods moved",
-    ObjectiveSense.MINIMISE,
-    by_fleet=lambda fleet: fleet.may_move,
-    in_node=False,
-)
+MOVES = _tier("moves", "running pods moved", by_fleet=lambda fleet: fleet.may_move, in_node=False)
 """Running pods that get another place, where there is a budget for that (G5)."""
 
 SHARED_CORES = _tier(
     "exclusivity.cores",
     "shared cores",
-    ObjectiveSense.MINIMISE,
     by_pod=lambda spec, fleet: any(p is not ExclusivePolicy.NONE for p in _exclusive(spec, fleet)),
 )
 """Over cores: new pods on it that count as PCPULevel, less one if no running pod on it
@@ -210,7 +204,6 @@ does (C9). A pod that requires the policy is alone there, so only wishes count."
 SHARED_NUMA_NODES = _tier(
     "exclusivity.numa-nodes",
     "shared NUMA nodes",
-    ObjectiveSense.MINIMISE,
     by_pod=lambda spec, fleet: ExclusivePolicy.NUMA_NODE_LEVEL in _exclusive(spec, fleet),
 )
 """Over NUMA nodes: new pods under NUMANodeLevel with CPUs on it, less one if no running
@@ -219,7 +212,6 @@ pod under NUMANodeLevel has CPUs on it (C9)."""
 AFFINITY = _tier(
     "affinity",
     "weight not met",
-    ObjectiveSense.MINIMISE,
     by_pod=lambda spec, _: any(not term.required for term in spec.affinity),
 )
 """Weights of preferred affinities without company, and of each pod that a preferred
@@ -228,39 +220,34 @@ anti-affinity meets (C18)."""
 TOPOLOGY_SPREAD = _tier(
     "topology-spread",
     "pods beyond the skew",
-    ObjectiveSense.MINIMISE,
     by_pod=lambda spec, _: any(not constraint.required for constraint in spec.spread),
     in_node=False,
 )
 """Over preferred constraints, and domains with a new pod that asks for them: pods beyond the
 skew. A constraint counts once, however many pods ask for it."""
 
-ALIGNMENT = _tier("alignment", "NUMA nodes beyond the fewest", ObjectiveSense.MINIMISE, of_pod=True)
+ALIGNMENT = _tier("alignment", "NUMA nodes beyond the fewest", of_pod=True)
 """Over pods under BestEffort: NUMA nodes used beyond the fewest that an empty node needs."""
 
-NODE_PREFERENCE = _tier(
-    "node-preference", "weight not met", ObjectiveSense.MINIMISE, by_pod=_minds_nodes
-)
+NODE_PREFERENCE = _tier("node-preference", "weight not met", by_pod=_minds_nodes)
 """Over pods that would like something of their node: the weights of the wishes that it does not
 meet, and of its taints that would rather keep them off."""
 
 PACKAGES = _tier(
     "packages",
     "packages beyond the fewest",
-    ObjectiveSense.MINIMISE,
     by_pod=_would_stay_within(CpuLocalityWish.PACKAGE),
     of_pod=True,
 )
 """Over pods that would like to stay within packages: packages beyond the fewest."""
 
-BIND = _tier("bind", "CPUs against the policy", ObjectiveSense.MINIMISE, of_pod=True)
+BIND = _tier("bind", "CPUs against the policy", of_pod=True)
 """Over pods that own CPUs with a preferred bind policy: CPUs on cores taken against it, beyond
 the remainder that cannot be avoided even on the empty node, or of Default with even shares."""
 
 GATHERING = _tier(
     "gathering",
     "domains and members too many",
-    ObjectiveSense.MINIMISE,
     by_fleet=lambda fleet: fleet.prefer_levels,
     in_node=False,
 )
@@ -270,48 +257,37 @@ members of a domain beyond the most. A node without a domain counts as its own d
 CACHES = _tier(
     "caches",
     "caches beyond the fewest",
-    ObjectiveSense.MINIMISE,
     by_pod=_would_stay_within(CpuLocalityWish.LLC),
     of_pod=True,
 )
 """Over pods that would like to stay within last-level caches: caches beyond the fewest."""
 
-JOINT = _tier(
-    "joint",
-    "groups without every type",
-    ObjectiveSense.MINIMISE,
-    by_pod=_would_like_to_be_joint,
-    of_pod=True,
-)
+JOINT = _tier("joint", "groups without every type", by_pod=_would_like_to_be_joint, of_pod=True)
 """Over pods that would like devices of several types side by side: PCIe switches or NUMA
 nodes that give the pod only some of the types, and devices that are in no such group (D9)."""
 
 PARTITIONS = _tier(
     "partitions",
     "GPU sets outside partitions",
-    ObjectiveSense.MINIMISE,
     by_pod=lambda spec, fleet: fleet.prefer_partitions and bool(spec.requests.count_of(GPU)),
     of_pod=True,
 )
 """Over pods that would like their GPUs to be a partition: those whose GPUs are not (D10)."""
 
-POD_PAIR_MINIMUM = _tier("links.pod-minimum", "0.01 GB/s", ObjectiveSense.MINIMISE, of_pod=True)
+POD_PAIR_MINIMUM = _tier("links.pod-minimum", "0.01 GB/s", of_pod=True)
 """Tier 4a. Over pods with two or more GPUs: how far the slowest pair of the pod's GPUs falls
 short of the slowest pair of the best equal-sized set on the best empty machine for it."""
 
-POD_PAIR_SUM = _tier("links.pod-sum", "0.01 GB/s", ObjectiveSense.MINIMISE, of_pod=True)
+POD_PAIR_SUM = _tier("links.pod-sum", "0.01 GB/s", of_pod=True)
 """Tier 4b. The same for the sum over the pairs, compared with the best equal-sized set of the
 pod's own machine: an NVSwitch shares its egress, so sums of two kinds of machine differ."""
 
-GANG_PAIR_SUM = _tier(
-    "links.gang-sum", "0.01 GB/s", ObjectiveSense.MINIMISE, in_node=False, of_pod=True
-)
+GANG_PAIR_SUM = _tier("links.gang-sum", "0.01 GB/s", in_node=False, of_pod=True)
 """Tier 4c. Tier 4b over the GPUs of all placed members of each gang gathered on one node."""
 
 NUMA_STRATEGY = _tier(
     "numa-strategy",
     "points against the strategy",
-    ObjectiveSense.MINIMISE,
     by_pod=lambda spec, fleet: fleet.have_strategy and spec.qos.owns_cpus,
 )
 """Over nodes with a NUMA allocate strategy: NUMA nodes of pods beyond the fewest, which weigh
@@ -320,7 +296,6 @@ more than everything else, and how far the CPUs taken depart from the strategy (
 LOCALITY_NUMA_NODES = _tier(
     "locality.numa-nodes",
     "NUMA nodes beyond the fewest",
-    ObjectiveSense.MINIMISE,
     by_pod=lambda spec, fleet: fleet.have_cells and spec.wants_locality,
     of_pod=True,
 )
@@ -330,69 +305,49 @@ that they hold by place, beyond the fewest that the empty node needs."""
 LOCALITY_PACKAGES = _tier(
     "locality.packages",
     "packages beyond the fewest",
-    ObjectiveSense.MINIMISE,
     by_pod=lambda spec, fleet: fleet.have_packages and spec.wants_locality,
     of_pod=True,
 )
 """The same for packages; pods under a NUMA policy count too."""
 
-DEVICE_CHOICE = _tier(
-    "device-choice",
-    "millionths of use off the choice",
-    ObjectiveSense.MINIMISE,
-    by_pod=_chooses_devices,
-)
+DEVICE_CHOICE = _tier("device-choice", "millionths of use off the choice", by_pod=_chooses_devices)
 """Over shares of pods with a device choice: how much more (or less) others use of the share's
 device than of the best device of the node that could give it as all else stands (B14)."""
 
-USABLE = _tier("usable", "points", ObjectiveSense.MAXIMISE, strategy=NodeStrategy.USABLE)
+USABLE = _tier("usable", "points", sense=ObjectiveSense.MAXIMISE, strategy=NodeStrategy.USABLE)
 """Tier 5. What later pods can still have. Over nodes: GPU_POINTS for each GPU of the disjoint
 free sets of each of USABLE_SET_SIZES, if the slowest pair of the set is as fast as that of the
 best set of the size on the empty machine; SWITCH_POINTS for each whole PCIe switch;
 WHOLE_CORE_POINTS for each wholly free core; MIG_POINTS for what GPUs in MIG mode can still be cut
 into; and ROOM_POINTS for each quarter of the node in the free rooms of each of ROOM_QUARTERS."""
 
-PACK_NODES = _tier(
-    "pack.nodes", "nodes in use", ObjectiveSense.MINIMISE, strategy=NodeStrategy.PACK
-)
+PACK_NODES = _tier("pack.nodes", "nodes in use", strategy=NodeStrategy.PACK)
 """Nodes with any pod, running or new."""
 
 PACK_USED = _tier(
-    "pack.used", "millionths requested", ObjectiveSense.MAXIMISE, strategy=NodeStrategy.PACK
+    "pack.used", "millionths requested", sense=ObjectiveSense.MAXIMISE, strategy=NodeStrategy.PACK
 )
 """Over new pods: the mean requested share of the node's classes that the pod asks for, as if
 the pod came alone."""
 
-SPREAD_PAIRS = _tier(
-    "spread.pairs", "pairs of pods", ObjectiveSense.MINIMISE, strategy=NodeStrategy.SPREAD
-)
+SPREAD_PAIRS = _tier("spread.pairs", "pairs of pods", strategy=NodeStrategy.SPREAD)
 """Pairs of pods on the same node of which at least one is new."""
 
-SPREAD_USED = _tier(
-    "spread.used", "millionths requested", ObjectiveSense.MINIMISE, strategy=NodeStrategy.SPREAD
-)
+SPREAD_USED = _tier("spread.used", "millionths requested", strategy=NodeStrategy.SPREAD)
 """What PACK_USED counts, the other way round."""
 
 LEAST_REQUESTED = _tier(
-    "least-requested",
-    "millionths requested",
-    ObjectiveSense.MINIMISE,
-    strategy=NodeStrategy.LEAST_REQUESTED,
+    "least-requested", "millionths requested", strategy=NodeStrategy.LEAST_REQUESTED
 )
 """Over new pods: the mean requested share of the node's classes that the pod asks for, with
 all new pods there (B12)."""
 
 MOST_BALANCED = _tier(
-    "most-balanced",
-    "millionths of variance",
-    ObjectiveSense.MINIMISE,
-    strategy=NodeStrategy.MOST_BALANCED,
+    "most-balanced", "millionths of variance", strategy=NodeStrategy.MOST_BALANCED
 )
 """Over new pods: the variance of these shares (B13)."""
 
-EXPECTED = _tier(
-    "expected", "millionths of a GPU lost", ObjectiveSense.MINIMISE, strategy=NodeStrategy.EXPECTED
-)
+EXPECTED = _tier("expected", "millionths of a GPU lost", strategy=NodeStrategy.EXPECTED)
 """Over nodes with new pods: what they are worth to the expected pods, before less after."""
 
 
