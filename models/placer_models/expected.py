@@ -89,17 +89,13 @@ def expected_pod_streams(demand: ExpectedDemand) -> tuple[tuple[int, ...], ...]:
     as a number below the sum of the counts: it falls into the part of its shape. The first half of
     the streams, rounded down, is sorted by size, biggest first; equal sizes stay as drawn.
     """
-    total = sum(demand.counts)
-    if not total:
+    ends = list(accumulate(demand.counts))
+    if not ends:
         return ()
-    ends, end = [], 0
-    for count in demand.counts:
-        end += count
-        ends.append(end)
     streams = []
     for j in range(demand.streams):
         drawn = [
-            bisect_right(ends, random_below(demand.seed, j * demand.length + i, total))
+            bisect_right(ends, random_below(demand.seed, j * demand.length + i, ends[-1]))
             for i in range(demand.length)
         ]
         if j < demand.streams // 2:

@@ -111,7 +111,7 @@ def _containers(spec: PodSpec, place: PodPlacement, *, owns: bool) -> tuple[Cont
     if not apps:
         containers[-1] = replace(containers[-1], role=ContainerRole.APP)
     first = (apps or [len(containers) - 1])[0]
-    held = Counter(grant_of for grant_of in ((g.type, g.share) for g in place.devices))
+    held = Counter((grant.type, grant.share) for grant in place.devices)
     pages: Counter[int] = Counter()
     for _, size, count in place.hugepages:
         pages[size] += count

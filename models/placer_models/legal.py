@@ -17,6 +17,7 @@ from placer_models.legal_shares import (
     share_faults,
     unsupported_share_faults,
 )
+from placer_models.placement import pod_or_gang_title
 from placer_models.pod import Container, ContainerRole, Pod, PodSpec
 from placer_models.policy import BindPolicy, ExclusivePolicy
 from placer_models.quantity import cpu_count_with_noun
@@ -59,8 +60,7 @@ class IllegalPodError(ValueError):
     """
 
     def __init__(self, pod: tuple[str, str], fault: PodSpecFault) -> None:
-        namespace, name = pod
-        title = name if namespace == "default" else f"{namespace}/{name}"
+        title = pod_or_gang_title(*pod)
         super().__init__(f"pod {title!r}: {fault.path} is {_shown(fault.value)}: {fault.message}")
         self.pod = pod
         self.fault = fault
@@ -106,11 +106,8 @@ def _faults(pods: Iterable[Pod], nodes: Iterable[Node]) -> Iterator[tuple[Pod, P
             fault = first_spec_fault(spec)
             for one in spec.each if fault is None else ():
                 if _asks_for_amounts(one):
-                    shared_units = (
-                        quantity_units_by_device_type(nodes)
-                        if shared_units is None
-                        else shared_units
-                    )
+                    if shared_units is None:
+                        shared_units = quantity_units_by_device_type(nodes)
                     fault = fault or next(_not_offered(one, shared_units), None)
             known[id(spec)] = fault
         if fault := known[id(spec)]:

@@ -197,14 +197,10 @@ def _check_bits(bits: int) -> None:
         raise IllegalQuotaError(f"a field of {bits} bits holds nothing; use 1 bit or more")
 
 
-def _check_devices(devices: int) -> None:
-    if devices < 0:
-        raise IllegalQuotaError(f"{devices} devices; a class has 0 or more")
-
-
 def _check_number(number: int, bits: int, devices: int) -> None:
     _check_bits(bits)
-    _check_devices(devices)
+    if devices < 0:
+        raise IllegalQuotaError(f"{devices} devices; a class has 0 or more")
     if number < 0:
         raise IllegalQuotaError(
             f"the encoded number is below 0; it has {devices} fields of {bits} bits"
