@@ -8,6 +8,7 @@ from enum import StrEnum
 from placer_models.capacity import DeviceQuantity
 from placer_models.device import GPU
 from placer_models.device_share import WHOLE_PERCENT, DeviceShare
+from placer_models.message_text import escaped_value_text
 from placer_models.pod import DeviceRequest
 from placer_models.quantity import parse_bytes, parse_milli
 
@@ -331,9 +332,3 @@ def parse_whole(quantity: str | float) -> int:
     if milli % 1000:
         raise ValueError(f"{escaped_value_text(quantity)} is not a whole number; round it")
     return milli // 1000
-
-
-def escaped_value_text(value: object) -> str:
-    """Return a value as messages show it: escaped, and cut short when it is long."""
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."

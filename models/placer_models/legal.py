@@ -17,6 +17,7 @@ from placer_models.legal_shares import (
     share_faults,
     unsupported_share_faults,
 )
+from placer_models.message_text import escaped_value_text
 from placer_models.placement import pod_or_gang_title
 from placer_models.pod import Container, ContainerRole, Pod, PodSpec
 from placer_models.policy import BindPolicy, ExclusivePolicy
@@ -349,5 +350,4 @@ def _on_arm(spec: PodSpec, why: str) -> Iterator[PodSpecFault]:
 
 
 def _shown(value: object) -> str:
-    text = repr(str(value) if isinstance(value, StrEnum) else value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return escaped_value_text(str(value) if isinstance(value, StrEnum) else value)

@@ -16,6 +16,12 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+def escaped_value_text(value: object) -> str:
+    """Return a value as messages show it: escaped, and cut short when it is long."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[: _SHOWN_CHARACTERS - 3]}..."
+
+
 def in_quotes(text: str) -> str:
     """Return a value as messages show it: in quotes, cut short when it is long."""
     if len(text) > _SHOWN_CHARACTERS:

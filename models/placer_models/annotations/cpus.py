@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from placer_models.annotations.json_parts import LocatedJsonValue
 from placer_models.cpuset import MAX_CPU_ID, CpuSet, format_cpu_list, parse_cpu_list
-from placer_models.device_request import escaped_value_text
+from placer_models.message_text import escaped_value_text
 
 _RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import NoReturn
 
-from placer_models.device_request import escaped_value_text
 from placer_models.files.cursor import LocatedValue
+from placer_models.message_text import escaped_value_text
 
 MAX_CHARACTERS = 262_144
 """Kubernetes keeps no more than this in all annotations of an object together."""

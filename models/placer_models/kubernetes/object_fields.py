@@ -9,9 +9,9 @@ from placer_models.annotations.json_parts import (
     LocatedJsonValue,
     parse_located_json,
 )
-from placer_models.device_request import escaped_value_text
 from placer_models.files.cursor import LocatedValue
 from placer_models.files.tree import Path, field_path_text
+from placer_models.message_text import escaped_value_text
 from placer_models.records import record
 from placer_models.spreading import OWN_PREFIX
 
