@@ -8,7 +8,6 @@ from placer_models.cpsat.family import ModelFamily, always, never
 from placer_models.cpsat.joint import JointDeviceVariables
 from placer_models.cpsat.shares import existing_share_vars
 from placer_models.device_strategy import DeviceCountStrategy
-from placer_models.problem.banks import DeviceShareNeed
 from placer_models.problem.problem import Problem
 from placer_models.rule_family import RuleFamilyName
 
@@ -30,10 +29,10 @@ def a_pod_has_the_devices_of_its_strategies(
                 model.add(met == need.least_on(bank.board) * assignment.count)
             else:
                 model.add(met >= assignment.count)
-                model.add(met <= _groups(problem, assignment, need))
+                model.add(met <= _groups(problem, assignment))
 
 
-def _groups(problem: Problem, assignment: Assignment, need: DeviceShareNeed) -> Expression:
+def _groups(problem: Problem, assignment: Assignment) -> Expression:
     """Count the groups that give the first type; each device of it in no group counts as one."""
     fit, joint = assignment.fit.joint, assignment.part(JointDeviceVariables)
     assert fit is not None, "a strategy of groups without any"
