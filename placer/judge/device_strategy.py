@@ -18,10 +18,10 @@ def device_strategy_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
                 else _not_each(judged, placed, kind)
             )
             if fault:
+                held = ", ".join(map(str, placed.place.minors(kind))) or "none"
                 yield pod_breach_finding(
                     placed,
-                    f"on node {judged.node.name!r} holds {kind} {_named(placed, kind)}; "
-                    f"{strategy}: {fault}",
+                    f"on node {judged.node.name!r} holds {kind} {held}; {strategy}: {fault}",
                 )
 
 
@@ -47,10 +47,6 @@ def _not_each(judged: JudgedNode, placed: PlacedPod, kind: str) -> str | None:
     if not 1 <= len(placed.place.minors(kind)) <= groups:
         return f"it has {first} of {groups} {where}s, and one for each at most, one at least"
     return None
-
-
-def _named(placed: PlacedPod, kind: str) -> str:
-    return ", ".join(map(str, placed.place.minors(kind))) or "none"
 
 
 JUDGED = JudgedFamily(rules={"device-strategy": device_strategy_breaches})

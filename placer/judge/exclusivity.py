@@ -115,17 +115,13 @@ def _clashes(
     for (first, second), where in sorted(shared.items()):
         # Running pods come before new ones, so the second of two is the one to blame.
         one, other = judged.placed_pods[first], judged.placed_pods[second]
-        demanding = _demanding(one, other)
+        demanding = next((own for own in (other, one) if own.pod.spec.exclusive_required), None)
         if other.new and demanding is not None:
             yield pod_breach_finding(
                 other,
                 f"shares {what} {format_cpu_list(where)} of node {judged.node.name!r} with pod "
                 f"{one.title!r}; pod {demanding.title!r} requires {policy}: keep them apart",
             )
-
-
-def _demanding(one: PlacedPod, other: PlacedPod) -> PlacedPod | None:
-    return next((placed for placed in (other, one) if placed.pod.spec.exclusive_required), None)
 
 
 JUDGED = JudgedFamily(
