@@ -7,7 +7,7 @@ Sharing cores of two threads is modelled by counts, in `core_pairs`.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
@@ -141,7 +141,7 @@ def who_shares_a_numa_node_falls_back(
 ) -> None:
     """A pod that only prefers NUMANodeLevel counts as PCPULevel once it is not alone."""
     for index, node in enumerate(problem.nodes):
-        for at, (held, guests) in enumerate(_places(problem, x, index, _cells)):
+        for at, (held, guests) in enumerate(_places(problem, x, index, by_core=False)):
             wishes = [(g, e) for g, e in guests if not g.fit.apart_required]
             if len(wishes) < 2 and held is None:
                 continue
@@ -161,7 +161,7 @@ def required_core_exclusivity_is_kept(
 ) -> None:
     """Of two pods that count as PCPULevel on one core, neither requires to be apart."""
     for index in range(len(problem.nodes)):
-        _keep_apart(model, _places(problem, x, index, _cores))
+        _keep_apart(model, _places(problem, x, index, by_core=True))
 
 
 def required_numa_exclusivity_is_kept(
@@ -169,7 +169,7 @@ def required_numa_exclusivity_is_kept(
 ) -> None:
     """Of two pods under NUMANodeLevel on one NUMA node, neither requires to be apart."""
     for index in range(len(problem.nodes)):
-        _keep_apart(model, _places(problem, x, index, _cells))
+        _keep_apart(model, _places(problem, x, index, by_core=False))
 
 
 def spread_threads_are_on_counted_cores(
@@ -214,38 +214,28 @@ def pod_count_sharing_cores_expr(
     model: CpModel, problem: Problem, x: PlacementVariables
 ) -> Expression:
     """Count the pods on each core beyond the first; pods that run there come first."""
-    return _beyond_first(model, problem, x, _cores, "shared_core")
+    return _beyond_first(model, problem, x, "shared_core", by_core=True)
 
 
 def pod_count_sharing_numa_nodes_expr(
     model: CpModel, problem: Problem, x: PlacementVariables
 ) -> Expression:
     """Count the pods on each NUMA node beyond the first; pods that run there come first."""
-    return _beyond_first(model, problem, x, _cells, "shared_cell")
-
-
-def _cores(guest: AssignmentExclusivityVariables) -> Sequence[Expression]:
-    return guest.cores
-
-
-def _cells(guest: AssignmentExclusivityVariables) -> Sequence[Expression]:
-    return guest.cells
+    return _beyond_first(model, problem, x, "shared_cell", by_core=False)
 
 
 def _places(
-    problem: Problem,
-    x: PlacementVariables,
-    index: int,
-    counted: Callable[[AssignmentExclusivityVariables], Sequence[Expression]],
+    problem: Problem, x: PlacementVariables, index: int, *, by_core: bool
 ) -> Iterator[_Place]:
     """Yield each core class, or each cell, of a node with the assignments that could be there."""
     node = problem.nodes[index]
     here = [
         (assignment, places)
         for assignment in x.on_node[index]
-        if (guest := assignment.part(AssignmentExclusivityVariables)) and (places := counted(guest))
+        if (guest := assignment.part(AssignmentExclusivityVariables))
+        and (places := guest.cores if by_core else guest.cells)
     ]
-    holders = [c.held for c in node.cores] if counted is _cores else [c.held for c in node.cells]
+    holders = [c.held for c in node.cores] if by_core else [c.held for c in node.cells]
     for at, held in enumerate(holders if here else ()):
         guests = [(assignment, places[at]) for assignment, places in here]
         yield (
@@ -271,23 +261,17 @@ def _keep_apart(model: CpModel, places: Iterator[_Place]) -> None:
 
 
 def _beyond_first(
-    model: CpModel,
-    problem: Problem,
-    x: PlacementVariables,
-    counted: Callable[[AssignmentExclusivityVariables], Sequence[Expression]],
-    name: str,
+    model: CpModel, problem: Problem, x: PlacementVariables, name: str, *, by_core: bool
 ) -> Expression:
     terms: list[Expression] = []
     for index, node in enumerate(problem.nodes):
-        for at, (held, guests) in enumerate(_places(problem, x, index, counted)):
+        for at, (held, guests) in enumerate(_places(problem, x, index, by_core=by_core)):
             here = LinearExpr.sum([place for _, place in guests])
             if held is not None:
                 terms.append(here)
             elif len(guests) > 1:
                 beyond = model.new_int_var(0, len(guests) - 1, f"{name}[{node.name},{at}]")
-                first = (
-                    x.part(NodeSplitCoreVariables).of_node[index][at] if counted is _cores else 1
-                )
+                first = x.part(NodeSplitCoreVariables).of_node[index][at] if by_core else 1
                 model.add(beyond >= here - first)
                 terms.append(beyond)
     return LinearExpr.sum(terms)
