@@ -1,6 +1,6 @@
 """The best place for one pod inside one node."""
 
-from collections.abc import Collection, Hashable, Iterator
+from collections.abc import Collection, Hashable
 from itertools import islice
 
 from placer.greedy.bound import choose_beside_bound_pods, fits_beside_bound_pods, pool_milli_left
@@ -15,13 +15,13 @@ from placer.greedy.localities import (
     core_choices_for_locality_wish,
     node_without_amounts_others_prefer,
 )
-from placer.greedy.masks import cell_sets_holding
+from placer.greedy.masks import cell_set_sizes, cell_sets_holding
 from placer.greedy.offer import AT, BY_STRATEGY, PlacePrice, PricedChoice
 from placer.greedy.price import price_of_place
 from placer.greedy.shares import fitting_device_count
 from placer.greedy.switches import device_choices_sparing_switches
 from placer.greedy.taking import node_totals_allow
-from placer_models.alignment import CellAmounts, fewest_cell_count_for_one_resource
+from placer_models.alignment import CellAmounts
 from placer_models.goals import ALIGNMENT, LOCALITY_NUMA_NODES, LOCALITY_PACKAGES
 from placer_models.policy import AlignmentPolicy
 from placer_models.problem.fits import pool_milli_of_containers_by_cell
@@ -85,7 +85,7 @@ def choose_cheapest_place_on_node(node: NodeState, shape: Shape, fit: Fit) -> Pr
     need = _need(node, shape, fit)
     amounts = [_amounts(node, shape, fit, cell) for cell in everywhere]
     kinds = [_kind(node, shape, fit, cell) for cell in everywhere]
-    for size in _sizes(node, fit, need, amounts):
+    for size in cell_set_sizes(node, fit.cell_limit, need, amounts):
         best: tuple[PlacePrice, int, PricedChoice] | None = None
         tried = 0
         for mask in cell_sets_holding(amounts, need, size, kinds):
@@ -124,7 +124,7 @@ def _close(
     amounts = [_amounts(view, shape, fit, cell) for cell in everywhere]
     kinds = [_kind(view, shape, fit, cell) for cell in everywhere]
     best = anywhere
-    for size in islice(_sizes(view, fit, need, amounts), MOST_SIZES):
+    for size in islice(cell_set_sizes(view, fit.cell_limit, need, amounts), MOST_SIZES):
         for mask in islice(cell_sets_holding(amounts, need, size, kinds), MOST_CLOSE):
             offer = _offer(view, shape, fit, mask)
             if offer is not None and offer.price < best.price:
@@ -138,27 +138,6 @@ def _close(
 
 def _is_close(offer: PricedChoice) -> bool:
     return not (offer.price[_NUMA_NODES] or offer.price[_PACKAGES])
-
-
-def _sizes(
-    node: NodeState, fit: Fit, need: CellAmounts, amounts: list[CellAmounts]
-) -> Iterator[int]:
-    """Yield how many cells the pod may use, best first."""
-    if fit.cell_limit is not None:
-        for cell, has in enumerate(node.cells):
-            if not has.real:
-                amounts[cell] = (0,) * len(need)
-        yield fit.cell_limit
-        return
-    fewest = [
-        fewest_cell_count_for_one_resource([held[i] for held in amounts], want)
-        for i, want in enumerate(need)
-    ]
-    if None in fewest:
-        return
-    least = max(count or 0 for count in fewest)
-    useful = sum(any(map(min, held, need)) for held in amounts)
-    yield from range(least, max(least, useful) + 1)
 
 
 def _spare(amounts: list[CellAmounts], need: CellAmounts, mask: tuple[int, ...]) -> int:

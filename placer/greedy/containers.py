@@ -4,7 +4,7 @@ Containers are placed one after the other, each on a set of cells that holds wha
 for. What they have from each cell then decides the cores and devices of the pod.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from operator import sub
 from typing import NamedTuple
@@ -13,8 +13,7 @@ from placer.greedy.bound import fits_beside_bound_pods, pool_milli_left
 from placer.greedy.cores import NO_CORES, choose_core_class_counts, ownable_cpu_count_of_core_class
 from placer.greedy.devices import pick_devices
 from placer.greedy.inside import DevicesChosenForPod
-from placer.greedy.masks import cell_sets_holding
-from placer_models.alignment import fewest_cell_count_for_one_resource
+from placer.greedy.masks import cell_set_sizes, cell_sets_holding
 from placer_models.device import GPU
 from placer_models.links.best import best_device_set_among_free
 from placer_models.links.board import LinkedDeviceSetCounts, pair_minimum, pair_sum
@@ -149,32 +148,12 @@ def _part(
     in_no_cell = [a[-1] + f[-1] for a, f in zip(again, left, strict=True)]
     need = tuple(max(0, n - f) for n, f in zip(container.need, in_no_cell, strict=True))
     amounts = [tuple(a[cell] + f[cell] for a, f in zip(again, left, strict=True)) for cell in cells]
-    for size in _sizes(node, container, need, amounts):
+    for size in cell_set_sizes(node, container.cell_limit, need, amounts):
         for mask in cell_sets_holding(amounts, need, size, cells):
             found = _pour(container.need, mask, left, again, spare)
             if found is not None:
                 return found
     return None
-
-
-def _sizes(
-    node: NodeState,
-    container: ContainerFit,
-    need: tuple[int, ...],
-    amounts: list[tuple[int, ...]],
-) -> Iterator[int]:
-    if container.cell_limit is not None:
-        for cell, has in enumerate(node.cells):
-            if not has.real:
-                amounts[cell] = (0,) * len(need)
-        yield container.cell_limit
-        return
-    fewest = [
-        fewest_cell_count_for_one_resource([held[i] for held in amounts], want)
-        for i, want in enumerate(need)
-    ]
-    if None not in fewest:
-        yield from range(max(count or 0 for count in fewest), len(amounts) + 1)
 
 
 def _pour(

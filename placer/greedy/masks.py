@@ -3,7 +3,8 @@
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Sequence
 
-from placer_models.alignment import CellAmounts
+from placer_models.alignment import CellAmounts, fewest_cell_count_for_one_resource
+from placer_models.problem.node_state import NodeState
 
 MAX_STEPS = 20_000
 """Steps of one search for masks; enough for every pair and most triples of 34 cells that
@@ -58,6 +59,36 @@ def cell_sets_holding(
                 yield (*cells[:count], *others)
 
     yield from choose(0, size, need)
+
+
+def cell_set_sizes(
+    node: NodeState, limit: int | None, need: CellAmounts, amounts: list[CellAmounts]
+) -> Iterator[int]:
+    """Yield how many cells whoever asks for the need may use, best first.
+
+    Args:
+        node: What is left on the node.
+        limit: The most cells, all of them NUMA nodes; None: any number.
+        need: What is asked for of every resource.
+        amounts: What each cell holds of it. With a limit, cells that are no NUMA nodes are made
+            to hold nothing.
+
+    """
+    if limit is not None:
+        for cell, has in enumerate(node.cells):
+            if not has.real:
+                amounts[cell] = (0,) * len(need)
+        yield limit
+        return
+    fewest = [
+        fewest_cell_count_for_one_resource([held[i] for held in amounts], want)
+        for i, want in enumerate(need)
+    ]
+    if None in fewest:
+        return
+    least = max(count or 0 for count in fewest)
+    useful = sum(any(map(min, held, need)) for held in amounts)
+    yield from range(least, max(least, useful) + 1)
 
 
 def _groups(
