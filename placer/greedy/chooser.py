@@ -90,15 +90,11 @@ def choose_cheapest_place_on_node(node: NodeState, shape: Shape, fit: Fit) -> Pr
         tried = 0
         for mask in cell_sets_holding(amounts, need, size, kinds):
             offer = _offer(node, shape, fit, mask)
-            if offer is None:
-                tried += fit.joint is not None
-                if tried == MAX_TRIED:
-                    break
-                continue
-            spare = _spare(amounts, need, mask)
-            if best is None or (offer.price, spare) < best[:2]:
-                best = (offer.price, spare, offer)
-            tried += 1
+            if offer is not None:
+                spare = _spare(amounts, need, mask)
+                if best is None or (offer.price, spare) < best[:2]:
+                    best = (offer.price, spare, offer)
+            tried += offer is not None or fit.joint is not None
             if tried == MAX_TRIED:
                 break
         if best is not None:
