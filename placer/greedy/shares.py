@@ -3,7 +3,7 @@
 So free devices stay free, unless the pod would rather have them.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import compress
 from typing import NamedTuple, TypeVar
@@ -131,15 +131,9 @@ def _allowed(
     if together is not None:
         yield together
         return
-    classes = range(len(bank.cells))
-    able = [
-        [sum(c.class_index == class_index for c in found) for class_index in classes]
-        for found in kinds
-    ]
-    common, any_of = (
-        tuple(map(min, zip(*able, strict=True))),
-        tuple(map(max, zip(*able, strict=True))),
-    )
+    able = [_counts_by_class(bank, found) for found in kinds]
+    common = tuple(map(min, zip(*able, strict=True)))
+    any_of = tuple(map(max, zip(*able, strict=True)))
     scope = shape.scope_of(bank.type)
     limited = partitions_matter_for(bank.board, size) or (
         size > 1 and scope is not SameTypeDevicesScope.NODE
@@ -161,17 +155,20 @@ def share_device_counts_by_class(
 ) -> tuple[int, ...]:
     """Return how many devices of each equivalence class could give the pod each of its shares."""
     bank = node.banks[position]
-    counts = []
-    for need in shape.shares:
-        if need.type == bank.type:
-            found = list(_candidates(node, position, need, cells))
-            counts.append(
-                [
-                    sum(c.class_index == class_index for c in found)
-                    for class_index in range(len(bank.free))
-                ]
-            )
-    return tuple(map(min, *counts)) if len(counts) > 1 else tuple(counts[0])
+    able = [
+        _counts_by_class(bank, _candidates(node, position, need, cells))
+        for need in shape.shares
+        if need.type == bank.type
+    ]
+    return tuple(map(min, zip(*able, strict=True)))
+
+
+def _counts_by_class(bank: DeviceBank, found: Iterable[DeviceShareCandidate]) -> list[int]:
+    """Return how many of the candidates are of each equivalence class."""
+    counts = [0] * len(bank.cells)
+    for candidate in found:
+        counts[candidate.class_index] += 1
+    return counts
 
 
 def fitting_device_count(node: NodeState, need: DeviceShareNeed, cell: int | None) -> int:
