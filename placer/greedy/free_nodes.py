@@ -12,7 +12,7 @@ from placer.greedy.shares import free_device_positions
 from placer_models.demand import WHOLE_MILLI
 from placer_models.device import GPU
 from placer_models.device_share import WHOLE_PERCENT
-from placer_models.problem.banks import DeviceBank, DeviceShareNeed, ShareableDevice
+from placer_models.problem.banks import DeviceShareNeed, ShareableDevice
 from placer_models.problem.dimensions import SHARED_POOL
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Shape
@@ -100,7 +100,7 @@ def state_with_one_gpu_visible(node: NodeState, position: int) -> NodeState:
         position: The GPU, as a position in the node's row.
 
     """
-    at, bank = _gpu_bank(node)
+    bank = node.bank(GPU)
     if bank is None:
         return node
     only = gpus_with_anything_left(node)[position]
@@ -114,29 +114,22 @@ def state_with_one_gpu_visible(node: NodeState, position: int) -> NodeState:
             for of_class, members in enumerate(bank.shareable)
         ),
     )
-    return replace(node, banks=(*node.banks[:at], hidden, *node.banks[at + 1 :]))
+    return node.with_banks(tuple(hidden if one is bank else one for one in node.banks))
 
 
 def _without_room(device: ShareableDevice) -> ShareableDevice:
     return device._replace(left=(0,) * len(device.left), shared=True)
 
 
-def _gpu_bank(node: NodeState) -> tuple[int, DeviceBank | None]:
-    for at, bank in enumerate(node.banks):
-        if bank.type == GPU:
-            return at, bank
-    return 0, None
-
-
 def _gpus_of(node: NodeState) -> int:
     """Return how many healthy GPUs the node has."""
-    _, bank = _gpu_bank(node)
+    bank = node.bank(GPU)
     return 0 if bank is None else sum(bank.board.sizes)
 
 
 def gpus_with_anything_left(node: NodeState) -> list[GpuLeft]:
     """Return the GPUs of which anything is left, class by class."""
-    _, bank = _gpu_bank(node)
+    bank = node.bank(GPU)
     if bank is None:
         return []
     found = []
