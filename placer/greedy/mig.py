@@ -39,8 +39,8 @@ def pick_mig_instances(
         options = []
         for i, (free, may) in enumerate(zip(left, room, strict=True)):
             if free and may:
-                one = tuple(int(j == i) for j in range(len(room)))
-                trial = (*counts[:position], _plus(counts[position], one), *counts[position + 1 :])
+                more = tuple(n + (j == i) for j, n in enumerate(counts[position]))
+                trial = (*counts[:position], more, *counts[position + 1 :])
                 lost = -free_usable_mig_points(banks_after_mig_instances(banks, trial))
                 options.append((bank.cells[i] not in used, lost, bank.cuts[i].gpu, i, trial))
         if not options:
@@ -56,13 +56,7 @@ def banks_after_mig_instances(
     banks: tuple[DeviceBank, ...], taken: _Counts
 ) -> tuple[DeviceBank, ...]:
     """Return what is left of banks: without MIG instances that overlap those taken."""
-    gone = {
-        (cut.gpu, part)
-        for bank, counts in zip(banks, taken, strict=True)
-        for cut, count in zip(bank.cuts, counts, strict=False)
-        if count
-        for part in cut.covers
-    }
+    gone = set(_slices_covered(banks, taken))
     return tuple(
         replace(bank, free=_left(bank, counts, gone))
         if any(counts) or (gone and bank.cuts)
@@ -85,14 +79,19 @@ def _left(
 
 def mig_instances_overlap(banks: tuple[DeviceBank, ...], counts: _Counts) -> bool:
     """Return whether instances of the counts share anything of a GPU."""
-    taken = [
+    covered = _slices_covered(banks, counts)
+    return len(set(covered)) < len(covered)
+
+
+def _slices_covered(banks: tuple[DeviceBank, ...], taken: _Counts) -> list[tuple[int, int]]:
+    """Return (GPU, slice) of all that each MIG instance taken covers."""
+    return [
         (cut.gpu, part)
-        for bank, of_bank in zip(banks, counts, strict=True)
-        for cut, count in zip(bank.cuts, of_bank, strict=False)
+        for bank, counts in zip(banks, taken, strict=True)
+        for cut, count in zip(bank.cuts, counts, strict=False)
         if count
         for part in cut.covers
     ]
-    return len(set(taken)) < len(taken)
 
 
 def free_usable_mig_points(banks: tuple[DeviceBank, ...]) -> int:
@@ -102,7 +101,3 @@ def free_usable_mig_points(banks: tuple[DeviceBank, ...]) -> int:
         for bank in banks
         for cut, count in zip(bank.cuts, bank.free, strict=False)
     )
-
-
-def _plus(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(x + y for x, y in zip(a, b, strict=True))
