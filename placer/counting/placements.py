@@ -342,28 +342,22 @@ def choices_from_placement(
     """
     place_of = {place.key: place for place in placement.pods}
     node_of = {node.name: index for index, node in enumerate(instance.nodes)}
-    pods = [
-        (index, pod_with_spec_on(pod, instance.nodes[node_of[place_of[pod.key].node]]))
-        for index, pod in enumerate(pods_of_gangs(instance.gangs))
-        if pod.key in place_of
-    ]
-    shape_of = {
-        index: problem.shape_on(problem.pods[index], problem.nodes[node_of[place_of[pod.key].node]])
-        for index, pod in pods
-    }
+    placed: list[tuple[int, Pod, PodPlacement, Shape]] = []
     opened: defaultdict[str, set[DeviceKey]] = defaultdict(set)
-    for index, pod in pods:
-        place, shares = place_of[pod.key], shape_of[index].shares
-        opened[place.node].update(
-            (g.type, g.minor)
-            for g in place.devices
-            if g.share or has_device_count_set_by_strategy(shares, g.type)
-        )
+    for index, pod in enumerate(pods_of_gangs(instance.gangs)):
+        if place := place_of.get(pod.key):
+            shape = problem.shape_on(problem.pods[index], problem.nodes[node_of[place.node]])
+            placed.append((index, pod, place, shape))
+            opened[place.node].update(
+                (g.type, g.minor)
+                for g in place.devices
+                if g.share or has_device_count_set_by_strategy(shape.shares, g.type)
+            )
     choices: Choices = {}
-    for index, pod in pods:
-        place, shape = place_of[pod.key], shape_of[index]
+    for index, pod, place, shape in placed:
         at = node_of[place.node]
         node, account, state = instance.nodes[at], accounts[at], problem.nodes[at]
+        pod = pod_with_spec_on(pod, node)
         fit = problem.fit(index, at)
         bind = fit.bind if fit and shape.owned_cpus else None
         choices[index] = Choice(
