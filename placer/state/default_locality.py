@@ -1,7 +1,7 @@
 """Default locality: the fewest NUMA nodes and packages of an empty node that hold all of a pod."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from placer.counting.boards import healthy_devices
 from placer.state.alignment import shared_pool_cpu_count_by_numa_node
@@ -40,7 +40,7 @@ def fewest_cells_and_packages(
         by_package = [_in_packages(need, held, topology.package_in) for need, held in goods]
         if spec.qos.owns_cpus:
             by_package[0] = goods[0][0], {at: 1000 * n for at, n in cpus_in_package.items()}
-        packages = _fewest(by_package, cpus_in_package | _known(topology.package_in))
+        packages = _fewest(by_package, {*cpus_in_package, *topology.package_in.values()})
     return FewestCellsAndPackages(cells, packages)
 
 
@@ -83,11 +83,6 @@ def _in_packages(
     return need - nowhere, found
 
 
-def _known(package_in: Mapping[int | None, int | None]) -> Counter[int | None]:
-    return Counter(package for package in package_in.values() if package is not None)
-
-
-def _fewest(goods: Goods, places: Mapping[int | None, object]) -> int:
-    asked = [(need, held) for need, held in goods if need > 0]
-    amounts = [tuple(held.get(place, 0) for _, held in asked) for place in places]
-    return fewest_cell_count_for_all_resources(amounts, tuple(need for need, _ in asked)) or 0
+def _fewest(goods: Goods, places: Iterable[int | None]) -> int:
+    amounts = [tuple(held.get(place, 0) for _, held in goods) for place in places]
+    return fewest_cell_count_for_all_resources(amounts, tuple(need for need, _ in goods)) or 0
