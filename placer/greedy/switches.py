@@ -52,10 +52,7 @@ def device_choices_sparing_switches(
     broken = _broken(node, [PodSwitchUse.of(shape, found)])
     if not broken:
         return
-    whole = [
-        *broken,
-        *(s for s in fully_free_switches(node.switches, node.banks) if s not in broken),
-    ]
+    whole = [*broken, *(s for s in fully_free_switches(node) if s not in broken)]
     for shown in range(len(broken)):
         view = _hiding(node, shape, whole[shown:])
         spared = None if view is None else pick_devices(view, shape, joint, cells)
@@ -78,7 +75,7 @@ def _broken(node: NodeState, uses: Iterable[PodSwitchUse]) -> tuple[ClassesBelow
         return ()
     return tuple(
         switch
-        for switch in fully_free_switches(node.switches, node.banks)
+        for switch in fully_free_switches(node)
         if not single.isdisjoint(switch) and several.isdisjoint(switch)
     )
 

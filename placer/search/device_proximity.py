@@ -210,7 +210,7 @@ def _switches_beside(
     """
     switch_of = {
         (node.banks[at].type, minor): switch
-        for classes in fully_free_switches(node.switches, node.banks)
+        for classes in fully_free_switches(node)
         for at, class_index in classes
         if (switch := node.banks[at].board.switches[class_index]) is not None
         for minor in node.banks[at].board.classes[class_index]

@@ -23,7 +23,7 @@ def whole_switches_left_expr(model: CpModel, problem: Problem, x: PlacementVaria
         [
             SWITCH_POINTS * _unbroken(model, node, switch, here, opened, number)
             for node, here, opened in zip(problem.nodes, x.on_node, opened_on, strict=True)
-            for number, switch in enumerate(fully_free_switches(node.switches, node.banks))
+            for number, switch in enumerate(fully_free_switches(node))
         ]
     )
 

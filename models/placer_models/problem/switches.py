@@ -6,10 +6,11 @@ devices of a type breaks none: that its own are near each other says more (D7).
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from placer_models.device import GPU, is_mig_instance
 from placer_models.problem.banks import ClassesBelow, DeviceBank
+from placer_models.problem.node_state import NodeState
 
 
 def switches_joining_gpus_with_others(banks: Sequence[DeviceBank]) -> tuple[ClassesBelow, ...]:
@@ -31,21 +32,16 @@ def switches_joining_gpus_with_others(banks: Sequence[DeviceBank]) -> tuple[Clas
     )
 
 
-def is_switch_unused(switch: ClassesBelow, banks: Sequence[DeviceBank]) -> bool:
-    """Return whether nobody has any part of a device below the switch."""
-    return all(
-        banks[bank].free[class_index] == banks[bank].board.sizes[class_index]
-        for bank, class_index in switch
-    )
-
-
 def has_several_devices_of_a_type(devices: Iterable[tuple[str, int]]) -> bool:
     """Return whether a pod asks for several whole devices of a type, which are no MIG instances."""
     return any(count > 1 and not is_mig_instance(kind) for kind, count in devices)
 
 
-def fully_free_switches(
-    switches: Collection[ClassesBelow], banks: Sequence[DeviceBank]
-) -> tuple[ClassesBelow, ...]:
-    """Return those of the switches that are whole."""
-    return tuple(switch for switch in switches if is_switch_unused(switch, banks))
+def fully_free_switches(node: NodeState) -> tuple[ClassesBelow, ...]:
+    """Return those of the node's switches that are whole: nobody has any part of a device below."""
+    banks = node.banks
+    return tuple(
+        switch
+        for switch in node.switches
+        if all(banks[bank].free[at] == banks[bank].board.sizes[at] for bank, at in switch)
+    )
