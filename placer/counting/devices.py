@@ -88,8 +88,6 @@ def devices_after(left: DevicesLeft, came: Iterable[RunningPod]) -> DevicesLeft:
 
 def _cut_off(node: Node, held: Collection[DeviceKey]) -> frozenset[DeviceKey]:
     """Return the MIG instances for which there is no room beside what is held."""
-    if not node.mig:
-        return frozenset()
     busy: defaultdict[int, set[int]] = defaultdict(set)
     for kind, minor in held:
         if is_mig_instance(kind):
@@ -150,12 +148,8 @@ def shareable_devices(
         shared.sort(key=lambda item: (item[1].left, item[0]))
         free.sort(key=lambda item: (item[0] not in opened, item[0]))
         both = (*shared, *free)
-        found.append(tuple(sorted(both, key=_minor_of)) if by_minor else both)
+        found.append(tuple(sorted(both, key=lambda item: item[0])) if by_minor else both)
     return tuple(found)
-
-
-def _minor_of(item: tuple[int, ShareableDevice]) -> int:
-    return item[0]
 
 
 def whole_devices_of_pod_by_class(
