@@ -3,6 +3,7 @@
 The judge has its own version, in `placer.judge.cells`.
 """
 
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import replace
 
@@ -55,6 +56,12 @@ def numa_nodes_of_cpus(cpus: CpuSet, topology: Topology) -> frozenset[int]:
     """Return the NUMA nodes that the CPUs are on."""
     homes = {topology.cpu[cpu].numa_node for cpu in cpus if cpu in topology.cpu}
     return frozenset(home for home in homes if home is not None)
+
+
+def cpu_counts_by_numa_node(cpus: CpuSet, topology: Topology) -> Counter[int]:
+    """Return NUMA node -> how many of the CPUs are on it."""
+    homes = (topology.cpu[cpu].numa_node for cpu in cpus)
+    return Counter(home for home in homes if home is not None)
 
 
 def numa_nodes_of_memory_and_devices(

@@ -9,6 +9,7 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from placer_models.bound import numa_nodes_of_cpus
 from placer_models.cluster import Node, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.effective import effective_exclusive_policy
@@ -78,10 +79,8 @@ def _under(node: Node, policy: ExclusivePolicy, running: Iterable[RunningPod]) -
     return [pod for pod in running if effective_exclusive_policy(pod.pod.spec, node) is policy]
 
 
-def _numa_nodes(node: Node, pod: RunningPod) -> set[int]:
-    cpus = node.machine.topology.cpu
-    homes = {cpus[cpu].numa_node for cpu in cpus_still_on_node(node, pod)}
-    return {home for home in homes if home is not None}
+def _numa_nodes(node: Node, pod: RunningPod) -> frozenset[int]:
+    return numa_nodes_of_cpus(pod.placement.cpuset, node.machine.topology)
 
 
 def _keep(held: dict[int, RequiredOrPreferred], place: int, pod: RunningPod) -> None:

@@ -4,12 +4,16 @@ A Problem says what bound pods find in each cell's part of a pool. Placed pods c
 requests on NUMA nodes, and run on the CPUs that the placement as a whole leaves the pools.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from placer.counting.containers import container_placements_on_pool, container_with_cpuset
-from placer_models.bound import is_bound_by_policy, numa_nodes_bound_to, pool_on_numa_nodes
+from placer_models.bound import (
+    cpu_counts_by_numa_node,
+    is_bound_by_policy,
+    numa_nodes_bound_to,
+    pool_on_numa_nodes,
+)
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.cpuset import NO_CPUS, CpuSet, cpus_without, is_same_cpu_set
 from placer_models.placement import ContainerPlacement, Placement, PodPlacement
@@ -19,7 +23,6 @@ from placer_models.problem.node_state import NodeState
 from placer_models.problem.pools import NO_POOL, CellPool, PoolBindingNeed
 from placer_models.problem.problem import Choice
 from placer_models.sharing_out import Asked, distribute_over_places
-from placer_models.topology import Topology
 
 CpuMilli = tuple[tuple[int, int], ...]
 """(NUMA node, milli of the CPU request counted there), as in ``PodPlacement``."""
@@ -155,25 +158,16 @@ def _in_parts(place: PodPlacement) -> bool:
     return any(part.cpu_milli is not None for part in place.containers)
 
 
-def _by_numa_node(cpus: CpuSet, topology: Topology) -> dict[int, int]:
-    """Count the CPUs on each NUMA node."""
-    homes = (topology.cpu[cpu].numa_node for cpu in cpus)
-    return dict(Counter(home for home in homes if home is not None))
-
-
 def state_with_pool_bindings(state: NodeState, node: Node, pools: NodeCpuPools) -> NodeState:
     """Return the state with what bound pods find in its cells, and with those that run there."""
     homes = [cell.numa_node for cell in state.cells]
 
     def cell_pools(pool: NodeCpuPool) -> list[CellPool]:
-        here = _by_numa_node(pool.cpus, node.machine.topology)
-        free = _by_numa_node(pool.free, node.machine.topology)
+        here = cpu_counts_by_numa_node(pool.cpus, node.machine.topology)
+        free = cpu_counts_by_numa_node(pool.free, node.machine.topology)
         # CPUs of no NUMA node are in nobody's part of a pool.
         each = node.milli_per_cpu
-        return [
-            NO_POOL if n is None else CellPool(here.get(n, 0), each * free.get(n, 0), each)
-            for n in homes
-        ]
+        return [NO_POOL if n is None else CellPool(here[n], each * free[n], each) for n in homes]
 
     shared, best_effort = cell_pools(pools.shared), cell_pools(pools.best_effort)
     index = {numa: i for i, numa in enumerate(homes)}
@@ -277,7 +271,7 @@ def numa_cpu_milli_of_bound_pods(
 
 def _counted(node: Node, pool: NodeCpuPool, wants: Sequence[_Want]) -> list[CpuMilli]:
     """Share out what pods of one pool want; what is settled already stays if possible."""
-    cpus = _by_numa_node(pool.free, node.machine.topology)
+    cpus = cpu_counts_by_numa_node(pool.free, node.machine.topology)
     room = {numa: pool.milli_per_cpu * count for numa, count in cpus.items()}
     for keep in (True, False):
         kept = [want.said if keep or want.fixed else None for want in wants]

@@ -10,8 +10,9 @@ from placer_models.alignment import (
     fewest_cell_count_for_all_resources,
     restricted_cell_count,
 )
+from placer_models.bound import cpu_counts_by_numa_node
 from placer_models.cluster import Node
-from placer_models.cpuset import NO_CPUS, CpuSet
+from placer_models.cpuset import NO_CPUS
 from placer_models.effective import effective_alignment_policy
 from placer_models.pod import ContainerRole, PodSpec, Resources
 from placer_models.policy import BINDING, AlignmentPolicy, AlignmentScope
@@ -100,7 +101,8 @@ def aligned_needs_and_cells(
 
 def shared_pool_cpu_count_by_numa_node(node: Node) -> Counter[int]:
     """Return NUMA node -> CPUs of the shared pool while nothing runs there, reserved ones too."""
-    return _by_numa_node(node, node.machine.topology.online - node.out_of_pools(NO_CPUS))
+    topology = node.machine.topology
+    return cpu_counts_by_numa_node(topology.online - node.out_of_pools(NO_CPUS), topology)
 
 
 def aligned_needs_of_burst_pod(
@@ -124,7 +126,7 @@ def aligned_needs_of_burst_pod(
     """
     topology = node.machine.topology
     pool = shared_pool_cpu_count_by_numa_node(node)
-    allocatable = _by_numa_node(node, topology.online - node.reserved_cpus)
+    allocatable = cpu_counts_by_numa_node(topology.online - node.reserved_cpus, topology)
     counted = allocatable if allocatable.total() >= spec.burst_cpus else pool
     homes = [numa.id for numa in topology.numa_nodes]
 
@@ -133,11 +135,6 @@ def aligned_needs_of_burst_pod(
 
     nowhere = (0, *cells[-1][1:])
     return (spec.burst_cpus, *needs[1:]), [*beside(pool), nowhere], beside(counted)
-
-
-def _by_numa_node(node: Node, cpus: CpuSet) -> Counter[int]:
-    homes = (node.machine.topology.cpu[cpu].numa_node for cpu in cpus)
-    return Counter(home for home in homes if home is not None)
 
 
 def aligned_milli_per_cpu(spec: PodSpec, node: Node, policy: AlignmentPolicy) -> int:
