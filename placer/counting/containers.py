@@ -206,31 +206,18 @@ def container_amounts_by_cell(
     cpus = place.cpuset if fit.need[0] else ()
     owned = Counter(topology.cpu[cpu].numa_node for cpu in cpus)
     shared = Counter[int | None](dict(place.cpu_milli or ()))
-    homes = {(d.type, d.minor): d.numa_node for d in node.devices}
-    rows: list[Counter[int | None]] = [
+    goods: list[Counter[int | None]] = [
         owned if spec.qos.owns_cpus else shared,
         *(
             Counter(dimension.held_on(place.memory_bytes, place.hugepages))
             for dimension in problem.in_cells
         ),
-        *(
-            Counter(homes[d.type, d.minor] for d in place.devices if d.type == kind)
-            for kind in _types(spec)
-        ),
     ]
-    first_device = len(rows) - len(_types(spec))
-    found = []
-    for good, row in enumerate(rows):
-        in_cells = [row[cell.numa_node] for cell in state.cells]
-        if good >= first_device:  # a device without a NUMA node is in no cell
-            in_cells = [
-                0 if cell.numa_node is None else row[cell.numa_node] for cell in state.cells
-            ]
-            found.append((*in_cells, row[None]))
-        else:
-            found.append((*in_cells, 0))
+    cells = [cell.numa_node for cell in state.cells]
+    found = [(*(row[numa] for numa in cells), 0) for row in goods]
+    homes = {(d.type, d.minor): d.numa_node for d in node.devices}
+    for kind in [request.type for request in spec.requests.devices if request.count]:
+        row = Counter(homes[d.type, d.minor] for d in place.devices if d.type == kind)
+        # A device without a NUMA node is in no cell.
+        found.append((*(0 if numa is None else row[numa] for numa in cells), row[None]))
     return tuple(found)
-
-
-def _types(spec: PodSpec) -> list[str]:
-    return [request.type for request in spec.requests.devices if request.count]
