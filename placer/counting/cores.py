@@ -113,8 +113,8 @@ class CoresLeft:
         held: Cores that running pods keep from other pods of the policy PCPULevel.
         numa_nodes_held: NUMA nodes that running pods keep from other pods of NUMANodeLevel.
         owners: Running pods that own CPUs and have labels or affinities of their own, by name.
-        classes: The classes found so far, kept so that cores are put in classes only once.
-        counts: The same without the cores of each class.
+        classes: The classes found so far, kept so that cores are put in classes only once; then
+            the same without the cores of each class.
 
     """
 
@@ -122,10 +122,7 @@ class CoresLeft:
     held: Held
     numa_nodes_held: Held
     owners: tuple[RunningPod, ...]
-    classes: dict[Hashable, Classes] = field(
-        init=False, default_factory=dict, compare=False, repr=False
-    )
-    counts: dict[Hashable, tuple[CoreClass, ...]] = field(
+    classes: dict[Hashable, tuple[Classes, tuple[CoreClass, ...]]] = field(
         init=False, default_factory=dict, compare=False, repr=False
     )
 
@@ -185,32 +182,29 @@ def core_classes(
         granularity: Whether it matters who else is on a core, and to how many pods.
 
     """
-    by_package, by_cache = PACKAGES in tiers, CACHES in tiers
-    key = _classes_key(node, tiers, granularity)
-    found = left.classes.get(key)
-    if found is None:
-        grouped = _grouped(node, left, granularity, by_package=by_package, by_cache=by_cache)
-        found = left.classes[key] = tuple(grouped)
-    return found
+    return _known_classes(node, left, tiers, granularity)[0]
 
 
 def core_classes_without_ids(
     node: Node, left: CoresLeft, tiers: Collection[Tier], granularity: CoreClassGranularity
 ) -> tuple[CoreClass, ...]:
     """Return the same classes without their cores: one object wherever `left` is one."""
-    key = _classes_key(node, tiers, granularity)
-    found = left.counts.get(key)
+    return _known_classes(node, left, tiers, granularity)[1]
+
+
+def _known_classes(
+    node: Node, left: CoresLeft, tiers: Collection[Tier], granularity: CoreClassGranularity
+) -> tuple[Classes, tuple[CoreClass, ...]]:
+    """Return the classes, and the same without their cores, as they are kept in ``left``."""
+    by_package, by_cache = PACKAGES in tiers, CACHES in tiers
+    # What tells the classes of nodes apart that have one machine and leave as much.
+    key = int(granularity), by_package, by_cache, tuple(h.cpuset for h in node.homes)
+    found = left.classes.get(key)
     if found is None:
-        classes = core_classes(node, left, tiers, granularity)
-        found = left.counts[key] = tuple(one for one, _ in classes)
+        grouped = _grouped(node, left, granularity, by_package=by_package, by_cache=by_cache)
+        classes = tuple(grouped)
+        found = left.classes[key] = classes, tuple(one for one, _ in classes)
     return found
-
-
-def _classes_key(
-    node: Node, tiers: Collection[Tier], granularity: CoreClassGranularity
-) -> Hashable:
-    """Return what tells the classes of nodes apart that have one machine and leave as much."""
-    return int(granularity), PACKAGES in tiers, CACHES in tiers, tuple(h.cpuset for h in node.homes)
 
 
 def cores_with_free_threads(
