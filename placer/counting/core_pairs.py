@@ -54,14 +54,12 @@ def pick_cpus_for_exclusive_pods(
     """Return the CPUs of every want, in the order of the wants, or None if they do not fit."""
     picked: list[list[int]] = [[] for _ in wants]
     left = [list(core.free) for core in cores]
-    for i in sorted(range(len(wants)), key=lambda i: -wants[i].take.whole):
-        for _ in range(wants[i].take.whole):
-            if not left:
-                return None
-            picked[i] += left.pop(0)
+    by_size = sorted(range(len(wants)), key=lambda i: -wants[i].take.whole)
     minding = [i for i, strength in enumerate(keeps) if strength is not None]
-    for i in minding:
-        for _ in range(_doubles(wants[i])):
+    of_one_pod = [(i, wants[i].take.whole) for i in by_size]
+    of_one_pod += [(i, _doubles(wants[i])) for i in minding]
+    for i, count in of_one_pod:
+        for _ in range(count):
             if not left:
                 return None
             picked[i] += left.pop(0)
@@ -120,7 +118,7 @@ def _fill(
         0,
     )
     # Cores that are broken already come first, so that as many as possible stay whole.
-    rooms = sorted(left, key=len)[: max(broken, 0)]
+    rooms = sorted(left, key=len)[:broken]
     spread = sorted((i for i in others if wants[i].spread), key=lambda i: -_touched(wants[i]))
     for i in spread:
         roomy = sorted((room for room in rooms if room), key=len, reverse=True)
@@ -128,7 +126,7 @@ def _fill(
             return False
         picked[i] += [room.pop(0) for room in roomy[: _touched(wants[i])]]
     for i in others:
-        rest = wants[i].take.threads - (_touched(wants[i]) if wants[i].spread else 0)
+        rest = wants[i].take.threads - _touched(wants[i])
         if rest > sum(map(len, rooms)):
             return False
         picked[i] += take_threads_from_few_cores(rooms, rest)
