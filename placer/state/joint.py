@@ -1,6 +1,6 @@
 """Joint allocation: what devices side by side mean on a kind of node (D9)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from placer.counting.boards import healthy_devices, linked_classes_of_node
 from placer_models.alignment import CellAmounts, fewest_cell_count_for_all_resources
@@ -51,11 +51,6 @@ def _each(spec: PodSpec, asked: Mapping[str, int]) -> tuple[int, ...]:
     return tuple(i for i, kind in enumerate(asked) if kind in dict(spec.strategies))
 
 
-def _counted(counts: CellAmounts, each: Sequence[int]) -> CellAmounts:
-    """Return the counts with 0 for types of which each group gives one device."""
-    return tuple(0 if i in each else count for i, count in enumerate(counts))
-
-
 def _groups(
     scope: JointDevicesScope, node: Node, types: tuple[str, ...]
 ) -> dict[tuple[str, int], _Group]:
@@ -91,7 +86,9 @@ def _beside(
         return ()
     counts, each = tuple(asked.values()), _each(spec, asked)
     others = range(1, len(counts))
-    if _in_full(_counted(counts, each), cells):
+    # Of some types each group gives one device, however many that are.
+    counted = tuple(0 if i in each else count for i, count in enumerate(counts))
+    if _in_full(counted, cells):
         return tuple(pair for i in others for pair in ((0, i), (i, 0)))
     return tuple(
         pair
