@@ -1,6 +1,6 @@
 """Affinity between pods as a Problem has it: by shape, and by node for running pods."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from placer.counting.account import Side
@@ -75,10 +75,9 @@ def _affinity_tasks(
         for term in spec.affinity:
             if term.inside:
                 continue
-            here: dict[int, int] = {}
+            here = Counter[int]()
             for side in running.meant(term, namespace):
-                for node, count in running.on_nodes(side).items():
-                    here[node] = here.get(node, 0) + count
+                here.update(running.on_nodes(side))
             domains = _domains(nodes, term.topology)
             tasks.append(
                 ProblemAffinityTerm(
