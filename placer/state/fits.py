@@ -64,10 +64,8 @@ def fit_of(spec: PodSpec, node: Node) -> Fit | RuleInTheWay:
 
     The rule need not be the first in the order of reasons (`search.reasons.register`).
     """
-    policy, binding = (
-        effective_alignment_policy(spec, node),
-        effective_bind_policy_on_node(spec, node),
-    )
+    policy = effective_alignment_policy(spec, node)
+    binding = effective_bind_policy_on_node(spec, node)
     if (barred := _barred(spec, node)) is not None:
         return barred
     if isinstance(binding, str):
@@ -99,10 +97,8 @@ def fit_of(spec: PodSpec, node: Node) -> Fit | RuleInTheWay:
     gpus = spec.requests.count_of(GPU)
     pairs = 0
     if gpus > 1:
-        pairs = (
-            best_permitted_pair_sum(linked_classes_of_node(node, GPU), gpus, spec.scope_of(GPU))
-            or 0
-        )
+        board = linked_classes_of_node(node, GPU)
+        pairs = best_permitted_pair_sum(board, gpus, spec.scope_of(GPU)) or 0
     return Fit(
         alignment=policy,
         cell_limit=limit,

@@ -82,10 +82,8 @@ class ExpectedScorer:
         self._is_compiled = True  # Or it cannot be, which is not tried again.
         compiled: Callable[..., WorthLossCalculator] | None = load_compiled_scores()
         if compiled is not None:
-            arrays, open_ = (
-                ExpectedDemandArrays.of(self._demand),
-                np.array(self._open, dtype=np.bool_),
-            )
+            arrays = ExpectedDemandArrays.of(self._demand)
+            open_ = np.array(self._open, dtype=np.bool_)
             self._scores = compiled(arrays, open_, self._rows, prices)
 
     def epoch(self, free: ScorerNodeColumnsLeft) -> Hashable:
