@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 from placer.greedy.bound import fits_beside_bound_pods, pool_milli_left
 from placer.greedy.cores import NO_CORES, choose_core_class_counts, ownable_cpu_count_of_core_class
-from placer.greedy.devices import pick_devices
+from placer.greedy.devices import linked_set_of_bank, pick_devices
 from placer.greedy.inside import DevicesChosenForPod
 from placer.greedy.masks import cell_set_sizes, cell_sets_holding
 from placer_models.device import GPU
 from placer_models.links.best import best_device_set_among_free
-from placer_models.links.board import LinkedDeviceSetCounts, pair_minimum, pair_sum
+from placer_models.links.board import LinkedDeviceSetCounts
 from placer_models.policy import AlignmentPolicy
 from placer_models.problem.dimensions import Amounts
 from placer_models.problem.fits import ContainerFit, pool_milli_of_containers_by_cell
@@ -212,10 +212,7 @@ def _inside(
                 a + b for a, b in zip(counts[position], found.counts, strict=True)
             )
         if kind == GPU:
-            taken = counts[position]
-            gpus = LinkedDeviceSetCounts(
-                taken, pair_minimum(bank.board, taken), pair_sum(bank.board, taken)
-            )
+            gpus = linked_set_of_bank(bank, counts[position])
     used = frozenset(
         cell
         for bank, taken in zip(node.banks, counts, strict=True)

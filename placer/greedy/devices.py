@@ -81,7 +81,7 @@ def pick_devices(
             continue
         touched = _with_shares(counts[position], [t for t in shares if t.bank == position])
         if bank.type == GPU:
-            gpus = _selection(bank, touched)
+            gpus = linked_set_of_bank(bank, touched)
         pairs = zip(touched, bank.cells, strict=True)
         used.update(cell for count, cell in pairs if count and cell is not None)
     if mig_instances_overlap(banks, tuple(counts)):
@@ -191,7 +191,8 @@ def usable_device_points(node: NodeState) -> int:
     return whole + free_usable_mig_points(node.banks)
 
 
-def _selection(bank: DeviceBank, counts: tuple[int, ...]) -> LinkedDeviceSetCounts:
+def linked_set_of_bank(bank: DeviceBank, counts: tuple[int, ...]) -> LinkedDeviceSetCounts:
+    """Return devices of a bank as a set, with what its pairs are worth."""
     return LinkedDeviceSetCounts(
         counts, pair_minimum(bank.board, counts), pair_sum(bank.board, counts)
     )
