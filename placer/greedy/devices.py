@@ -1,6 +1,6 @@
 """Devices that a pod takes, in counts of equivalence classes."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from placer.greedy.inside import DevicesChosenForPod
 from placer.greedy.joint import Taken, joint_device_split_excess_of_pod, pick_devices_in_scopes
@@ -70,10 +70,8 @@ def pick_devices(
             if sum(free) < want:
                 return None
             picked = together.get(bank.type)
-            if picked is None and bank.cuts:
-                picked = _cut(node, tuple(counts), position, free, want, shape, used)
-            elif picked is None:
-                picked = _pick(bank, free, want, shape, used)
+            if picked is None:
+                picked = _pick(node, counts, position, free, want, shape, used)
             if picked is None:
                 return None
             counts[position] = picked
@@ -91,36 +89,32 @@ def pick_devices(
 
 
 def _pick(
-    bank: DeviceBank, free: tuple[int, ...], want: int, shape: Shape, near: set[int]
-) -> tuple[int, ...] | None:
-    """Return the best whole devices of one type, or None if no set of them is permitted."""
-    scope = shape.scope_of(bank.type)
-    if bank.type == GPU:
-        best = best_permitted_devices(bank.board, want, free, scope)
-        return best.counts if best else None
-    found = [
-        _nearest(bank, room, want, near)
-        for room in free_counts_within_scope(bank.board, want, free, scope)
-    ]
-    return min(found, key=lambda taken: _strangers(bank, taken, near), default=None)
-
-
-def _cut(
     node: NodeState,
-    counts: tuple[tuple[int, ...], ...],
+    counts: Sequence[tuple[int, ...]],
     position: int,
     free: tuple[int, ...],
     want: int,
     shape: Shape,
     near: set[int],
 ) -> tuple[int, ...] | None:
-    """Return MIG instances of one type beside what the pod has, or None if there is no room."""
+    """Return the best whole devices of one type beside what the pod has of others.
+
+    The answer is None if no set of them is permitted, or if there is no room for MIG instances.
+    """
     bank = node.banks[position]
-    found = [
-        picked[position]
-        for room in free_counts_within_scope(bank.board, want, free, shape.scope_of(bank.type))
-        if (picked := pick_mig_instances(node.banks, counts, position, room, want, near))
-    ]
+    scope = shape.scope_of(bank.type)
+    if bank.type == GPU:
+        best = best_permitted_devices(bank.board, want, free, scope)
+        return best.counts if best else None
+    rooms = free_counts_within_scope(bank.board, want, free, scope)
+    if bank.cuts:
+        cut = (
+            pick_mig_instances(node.banks, tuple(counts), position, room, want, near)
+            for room in rooms
+        )
+        found = [picked[position] for picked in cut if picked is not None]
+    else:
+        found = [_nearest(bank, room, want, near) for room in rooms]
     return min(found, key=lambda taken: _strangers(bank, taken, near), default=None)
 
 
