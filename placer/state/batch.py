@@ -84,11 +84,12 @@ def build_problem(
     asked = tiers_asked_by_instance(instance)
     core_tiers = tiers_distinguishing_cores(asked, specs)
     if absolute:
-        known = _plain_dimensions, asks, frozenset(left.resources)
-        dimensions = cache.batch_memo(known, (), partial(_plain_dimensions, specs, left))
+        known = _dimensions, asks, frozenset(left.resources)
+        plain = partial(_dimensions, specs, left, 1, absolute=True)
+        dimensions = cache.batch_memo(known, (), plain)
     else:
         unit = _memory_unit(specs, left, _by_parts(instance, specs), instance.homes)
-        dimensions = _dimensions(specs, unit, resource_dimensions(specs, left, absolute=False))
+        dimensions = _dimensions(specs, left, unit, absolute=False)
     shapes, fits, shared, device_types, on_kinds = cache.batch_memo(
         (shapes_and_fits_of_requirements, asks, dimensions),
         kinds,
@@ -167,20 +168,15 @@ def build_problem(
     return replace(problem, homes=_homes(instance, accounts, problem))
 
 
-def _plain_dimensions(specs: Sequence[PodSpec], left: FleetLimits) -> tuple[Dimension, ...]:
-    """Return the dimensions that pods take amounts of, in units of 1."""
-    return _dimensions(specs, 1, resource_dimensions(specs, left, absolute=True))
-
-
 def _dimensions(
-    specs: Iterable[PodSpec], unit: int, resources: tuple[Dimension, ...]
+    specs: Sequence[PodSpec], left: FleetLimits, unit: int, *, absolute: bool
 ) -> tuple[Dimension, ...]:
     """Return the dimensions: memory in the unit, pages of each size asked for, resources, pools."""
     sizes = sorted({h.page_bytes for spec in specs for h in spec.requests.hugepages})
     return (
         Dimension("memory", "", unit, per_cell=True),
         *(Dimension("hugepages", str(size), per_cell=True) for size in sizes),
-        *resources,
+        *resource_dimensions(specs, left, absolute=absolute),
         Dimension("shared-pool"),
         Dimension("be-pool"),
     )
