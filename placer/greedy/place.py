@@ -127,6 +127,8 @@ def _fill_level(
         value = _value(table, level)
         if best is None or value > best[0]:
             best = (value, table.since(mark))
+        if _complete(table, level, units):
+            break
     if best is not None and best[1] != table.since(mark):
         table.undo(mark)
         for pod, choice in best[1]:
@@ -136,22 +138,16 @@ def _fill_level(
 def _attempts(
     table: GreedyNodeTable, level: int, units: Sequence[GreedyGangsPlacedTogether], order: Order
 ) -> Iterator[_Attempt]:
-    """Yield ways to fill the level, as long as the last one left something to place."""
+    """Yield ways to fill the level, to be tried as long as the last one left something to place."""
     problem = table.problem
     usual = _sorted(units, problem, order)
     yield _Attempt(usual, minima_first=False)
-    if _complete(table, level, units):
-        return
     failed = tuple(unit for unit in usual if not _is_placed(table, unit))
     if any(len(gang.pods) > gang.minimum for gang in _gangs(problem, level)):
         yield _Attempt(usual, minima_first=True)
-        if _complete(table, level, units):
-            return
     if failed and len(failed) < len(usual):
         rest = tuple(unit for unit in usual if unit not in failed)
         yield _Attempt((*failed, *rest), minima_first=True)
-        if _complete(table, level, units):
-            return
     if failed:
         yield _Attempt(_sorted(units, problem, most_value_gang_first_key), minima_first=True)
 
