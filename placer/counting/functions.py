@@ -56,23 +56,19 @@ def with_virtual_functions(
     device_of = {(d.type, d.minor): d for d in devices} if wanting else {}
     for (kind, minor), places in wanting.items():
         free = _free(device_of[kind, minor], held)
-        chosen = match_virtual_functions(
-            [
-                [vf for vf, has in free.items() if admits_virtual_function(wishes[pod][kind], has)]
-                for pod, _ in places
+        # Low ones first.
+        options = {
+            (pod, i): [
+                vf for vf, has in free.items() if admits_virtual_function(wishes[pod][kind], has)
             ]
-        )
-        if chosen is None:
+            for pod, i in places
+        }
+        chosen = maximum_matching(options)
+        if len(chosen) < len(places):
             return (
                 f"{len(places)} shares of {kind} {minor} come with virtual functions; "
                 f"{len(free)} are free, and not such as are wanted"
             )
-        for (pod, i), function in zip(places, chosen, strict=True):
+        for (pod, i), function in chosen.items():
             found[pod][i] = replace(found[pod][i], vfs=(function,))
     return found
-
-
-def match_virtual_functions(options: Sequence[Sequence[int]]) -> list[int] | None:
-    """Return an option of its own for each, low ones first, or None if that is impossible."""
-    given = maximum_matching(dict(enumerate(options)))
-    return [given[who] for who in range(len(options))] if len(given) == len(options) else None
