@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from placer.counting.cores import FreeCore, PodCoresToAssign, take_threads_from_few_cores
 from placer_models.policy import ExclusivePolicy, RequiredOrPreferred
 from placer_models.problem.node_state import NodeState
-from placer_models.problem.problem import Choice, Fit
+from placer_models.problem.problem import Choice, Fit, cells_of_cpus
 
 
 def core_exclusivity_of_new_pods(
@@ -21,11 +21,7 @@ def core_exclusivity_of_new_pods(
 ) -> list[RequiredOrPreferred | None]:
     """Return how strongly each new pod of a node keeps its cores; None: it does not mind."""
     cells = [
-        {
-            core.cell
-            for core, take in zip(state.cores, choice.cores, strict=True)
-            if (take.whole or take.threads) and state.cells[core.cell].numa_node is not None
-        }
+        cells_of_cpus(state, choice.cores)
         if fit is not None and fit.apart is ExclusivePolicy.NUMA_NODE_LEVEL
         else set()
         for fit, choice in zip(fits, choices, strict=True)

@@ -67,13 +67,6 @@ def choose_core_class_counts(
     return tuple(takes.get(i, NO_CORES) for i in range(len(classes)))
 
 
-def cells_of_cpus(node: NodeState, takes: Sequence[CoreTake]) -> set[int]:
-    """Return the NUMA nodes, as cells, that the cores taken are in."""
-    classes = zip(node.cores, takes, strict=True)
-    cells = {c.cell for c, take in classes if take.whole or take.threads}
-    return {cell for cell in cells if node.cells[cell].real}
-
-
 def whole_core_count_lost(node: NodeState, takes: Sequence[CoreTake]) -> int:
     """Return how many fewer wholly free cores the node has than before."""
     return sum(

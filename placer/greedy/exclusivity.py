@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
-from placer.greedy.cores import cells_of_cpus, ownable_cpu_count_of_core_class
+from placer.greedy.cores import ownable_cpu_count_of_core_class
 from placer.greedy.offer import Chooser, PlacePrice, PricedChoice
 from placer_models.goals import SHARED_CORES, SHARED_NUMA_NODES
 from placer_models.policy import ExclusivePolicy, RequiredOrPreferred
 from placer_models.problem.node_state import Cell, CoreClass, NodeState
-from placer_models.problem.problem import Choice, CoreTake, Fit, Shape
+from placer_models.problem.problem import Choice, CoreTake, Fit, Shape, cells_of_cpus
 
 
 def choose_exclusive_place_on_node(

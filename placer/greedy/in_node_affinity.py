@@ -12,7 +12,6 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from placer.greedy.cores import cells_of_cpus
 from placer.greedy.offer import Chooser, PricedChoice
 from placer_models.affinity import InNodeAffinityLevel
 from placer_models.goals import AFFINITY
@@ -24,7 +23,7 @@ from placer_models.problem.node_state import (
     NodeState,
     affinity_sides_of_guests,
 )
-from placer_models.problem.problem import Choice, Fit, Problem, Shape
+from placer_models.problem.problem import Choice, Fit, Problem, Shape, cells_of_cpus
 from placer_models.problem.tasks import InNodeAffinityOfShape, NumaOrCoreAffinityTerm
 
 AffinityPlaces = frozenset[tuple[InNodeAffinityLevel, int]]

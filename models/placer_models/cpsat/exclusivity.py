@@ -26,7 +26,7 @@ from placer_models.cpsat.family import (
 from placer_models.goals import SHARED_CORES, SHARED_NUMA_NODES
 from placer_models.policy import BindPolicy, ExclusivePolicy, RequiredOrPreferred
 from placer_models.problem.node_state import CoreClass, CoreClassGranularity, NodeState
-from placer_models.problem.problem import Choice, CoreTake, Problem
+from placer_models.problem.problem import Choice, CoreTake, Problem, cells_of_cpus
 from placer_models.rule_family import RuleFamilyName
 
 _Place = tuple[RequiredOrPreferred | None, list[tuple[Assignment, Expression]]]
@@ -343,11 +343,7 @@ def _cells_in(
     """Return the cells of the NUMA nodes that the pod's CPUs are on, where that is counted."""
     if choice is None or not guest.cells:
         return frozenset()
-    return frozenset(
-        core.cell
-        for core, take in zip(node.cores, choice.cores, strict=True)
-        if (take.whole or take.threads) and node.cells[core.cell].numa_node is not None
-    )
+    return frozenset(cells_of_cpus(node, choice.cores))
 
 
 def has_no_exclusive_policy(problem: Problem, shape: int) -> bool:

@@ -357,6 +357,13 @@ class CoreTake:
     touched: int = 0
 
 
+def cells_of_cpus(node: NodeState, takes: Sequence[CoreTake]) -> set[int]:
+    """Return the NUMA nodes, as cells, that the cores taken are in."""
+    classes = zip(node.cores, takes, strict=True)
+    cells = {c.cell for c, take in classes if take.whole or take.threads}
+    return {cell for cell in cells if node.cells[cell].real}
+
+
 NO_NODE = -1
 
 
