@@ -51,7 +51,7 @@ def slots_on_workers_as_pods_on_nodes(
     has more of them than all slots together could take.
 
     Args:
-        packing: The workers, and what slots of each type take there.
+        packing: The workers, what slots of each type take there, and how many there are of each.
         types: The types of slots.
         jobs: Who asks for them; their types are among these.
         offers: How many new workers could be had.
@@ -60,11 +60,7 @@ def slots_on_workers_as_pods_on_nodes(
 
     """
     ways = list(dict.fromkeys(bin.sizes for bin in (*packing.bins, packing.fresh)))
-    wanted = [0] * len(types)
-    for job in jobs:
-        for need in job.needs:
-            wanted[types.index(need.profile)] += need.count
-    plenty = [tuple(_times(sizes, wanted)) for sizes in ways]
+    plenty = [tuple(_times(sizes, packing.counts)) for sizes in ways]
     bins = (*packing.bins, *[packing.fresh] * offers)
     nodes = tuple(
         Node(
