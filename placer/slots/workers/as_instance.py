@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count, islice
 
-from placer.packing.bins import PackingBin, PackingProblem, Vector
+from placer.packing.bins import PackingProblem, Vector
+from placer.packing.knapsack import item_count_that_fits
 from placer.slots.resources import ResourceProfile
 from placer.slots.workers.model import SlotsNeededByJob
 from placer_models.cluster import Instance, Machine, Node
@@ -116,14 +117,8 @@ def sufficient_new_worker_count(packing: PackingProblem) -> int:
     return sum(
         -(-wanted // held)
         for item, wanted in enumerate(packing.counts)
-        if wanted and (held := _held(fresh, item, wanted))
+        if wanted and (held := item_count_that_fits(fresh, fresh.room, item, wanted))
     )
-
-
-def _held(bin: PackingBin, item: int, most: int) -> int:
-    """Return how many things of a type, of so many, an empty bin holds."""
-    sizes = zip(bin.room, bin.sizes[item], strict=True)
-    return min((room // size for room, size in sizes if size), default=most)
 
 
 def _times(sizes: Sequence[Vector], wanted: Sequence[int]) -> list[int]:

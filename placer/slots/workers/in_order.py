@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from placer.packing.bins import Filling, Vector
+from placer.packing.knapsack import item_count_that_fits
 from placer.slots.workers.model import WorkerMatchingStrategy
 from placer.slots.workers.packing import SlotPackingProblem
 
@@ -31,11 +32,9 @@ class InOrderSlotPacker:
 
     def put(self, number: int, item: int, count: int) -> int:
         """Put as many of the things into a bin as fit, and return how many did."""
-        bin = self._packing.bin(number)
-        done = 0
-        while done < count and bin.fits(self._rooms[number], item):
-            self._rooms[number] = bin.without(self._rooms[number], item)
-            done += 1
+        bin, room = self._packing.bin(number), self._rooms[number]
+        done = item_count_that_fits(bin, room, item, count)
+        self._rooms[number] = bin.without(room, item, done)
         self.filling[number][item] += done
         return done
 
