@@ -60,15 +60,10 @@ class InOrderSlotPacker:
         if not fresh.fits(fresh.room, item):
             return count
         while count:
-            self.open(len(self.filling))
+            self._rooms.append(fresh.room)
+            self.filling.append([0] * len(fresh.sizes))
             count -= self.put(len(self.filling) - 1, item, count)
         return 0
-
-    def open(self, number: int) -> None:
-        """Take a fresh bin if this number is the next one and has no bin yet."""
-        if number == len(self.filling):
-            self._rooms.append(self._packing.fresh.room)
-            self.filling.append([0] * len(self._packing.fresh.sizes))
 
     def _first_fit(self, numbers: Iterable[int], item: int, count: int) -> int:
         for number in numbers:
