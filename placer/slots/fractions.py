@@ -63,10 +63,7 @@ def _kind(
     whole = sum(parts.values())
     # In whole units of 1e-16, so that what is left is divided without a second rounding.
     units = int(left * _UNITS)
-    cut = {
-        i: Decimal(part * units // whole).scaleb(-PLACES) if whole else NONE
-        for i, part in parts.items()
-    }
+    cut = {i: fraction_to_16_places(part * units, whole * _UNITS) for i, part in parts.items()}
     for i, fraction in cut.items():
         if shares[i].weight and own and not fraction:
             raise _nothing_left(kind, i, own, operators, group)
