@@ -161,7 +161,7 @@ def add_slot_amounts(
 
     """
     names = dict(a.extended_e8) | dict(b.extended_e8)
-    return _amounts(
+    return slot_amounts_of(
         [x + times * y for x, y in zip(a.plain, b.plain, strict=True)],
         {n: a.extended_of(n) + times * b.extended_of(n) for n in names},
     )
@@ -202,7 +202,7 @@ def multiplied_resource_profile(profile: ResourceProfile, by: int) -> ResourcePr
         return ZERO
     if not isinstance(profile, SlotResourceAmounts):
         return profile
-    return _amounts(
+    return slot_amounts_of(
         [amount * by for amount in profile.plain],
         {name: amount * by for name, amount in profile.extended_e8},
     )
@@ -220,7 +220,8 @@ def slot_amount_shortages(
             yield name, a.extended_of(name), wants
 
 
-def _amounts(plain: Sequence[int], extended_e8: Mapping[str, int]) -> SlotResourceAmounts:
+def slot_amounts_of(plain: Sequence[int], extended_e8: Mapping[str, int]) -> SlotResourceAmounts:
+    """Return amounts in the order of ``PLAIN``, and extended resources, as one."""
     cpu_e8, heap, off_heap, managed_on_heap, managed_off_heap, network = plain
     return SlotResourceAmounts(
         cpu_e8,

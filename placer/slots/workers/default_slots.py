@@ -8,7 +8,7 @@ from placer.slots.resources import (
     ZERO,
     ResourceProfile,
     SlotResourceAmounts,
-    sorted_nonzero_amounts,
+    slot_amounts_of,
 )
 from placer.slots.workers.model import NewWorkerSpec
 
@@ -73,10 +73,7 @@ def slots_per_worker(total: ResourceProfile, slot: SlotResourceAmounts) -> int:
 
 def _part(total: SlotResourceAmounts, numerator: int, denominator: int) -> SlotResourceAmounts:
     """Return the part of each field, rounded down; CPUs to hundred-millionths."""
-    cpu, heap, off_heap, on_managed, off_managed, network = (
-        amount * numerator // denominator for amount in total.plain
-    )
-    more = {name: amount * numerator // denominator for name, amount in total.extended_e8}
-    return SlotResourceAmounts(
-        cpu, heap, off_heap, on_managed, off_managed, network, sorted_nonzero_amounts(more)
+    return slot_amounts_of(
+        [amount * numerator // denominator for amount in total.plain],
+        {name: amount * numerator // denominator for name, amount in total.extended_e8},
     )
