@@ -23,7 +23,11 @@ from placer.slots.workers.model import (
     SlotsNeededByJob,
     WorkerMatchingStrategy,
 )
-from placer.slots.workers.packing import slot_packing_problem, workers_taking_new_slots
+from placer.slots.workers.packing import (
+    rooms_for_new_slots,
+    slot_packing_problem,
+    workers_taking_new_slots,
+)
 from placer.slots.workers.reserve import (
     free_and_total_of_workers,
     least_new_worker_count_for_reserve,
@@ -229,14 +233,7 @@ def _allocation(
     """Return grants by worker, with what the reserve wants on top."""
     running = workers_taking_new_slots(workers)
     spec = workers.spec
-    there: list[tuple[SlotResourceAmounts, SlotResourceAmounts, SlotResourceAmounts]] = [
-        *(
-            (w.available, w.total, w.default_slot)
-            for w in map(workers.registered.__getitem__, running)
-        ),
-        *((w.total, w.total, w.default_slot) for w in workers.pending),
-        *[(spec.total, spec.total, spec.default_slot)] * new,
-    ]
+    there = rooms_for_new_slots(workers) + [(spec.total, spec.total, spec.default_slot)] * new
     free = [room for room, _, _ in there]
     on_registered, on_pending = [], []
     for bin, job, profile, count in given:

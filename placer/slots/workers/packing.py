@@ -33,13 +33,23 @@ def workers_taking_new_slots(workers: DataflowWorkers) -> list[int]:
     return [i for i, worker in enumerate(workers.registered) if not worker.blocked]
 
 
+def rooms_for_new_slots(
+    workers: DataflowWorkers,
+) -> list[tuple[SlotResourceAmounts, SlotResourceAmounts, SlotResourceAmounts]]:
+    """Return (free, total, default slot) of each bin that is there, in the order of bins."""
+    registered = (workers.registered[i] for i in workers_taking_new_slots(workers))
+    return [
+        *((worker.available, worker.total, worker.default_slot) for worker in registered),
+        *((worker.total, worker.total, worker.default_slot) for worker in workers.pending),
+    ]
+
+
 def slot_packing_problem(
     workers: DataflowWorkers, types: Sequence[ResourceProfile], counts: Counts
 ) -> SlotPackingProblem:
     """Return the problem of putting so many slots of each type on the workers."""
-    spec = workers.spec
-    registered = [workers.registered[i] for i in workers_taking_new_slots(workers)]
-    totals = [*(w.total for w in registered), *(w.total for w in workers.pending), spec.total]
+    spec, there = workers.spec, rooms_for_new_slots(workers)
+    totals = [*(total for _, total, _ in there), spec.total]
     seen = [
         *totals,
         *(t for t in types if isinstance(t, SlotResourceAmounts)),
@@ -55,10 +65,7 @@ def slot_packing_problem(
         return PackingBin(vector(room), tuple(map(vector, sizes)))
 
     return SlotPackingProblem(
-        bins=(
-            *(bin_of(worker.available, worker.default_slot) for worker in registered),
-            *(bin_of(worker.total, worker.default_slot) for worker in workers.pending),
-        ),
+        bins=tuple(bin_of(free, default) for free, _, default in there),
         fresh=bin_of(spec.total, spec.default_slot),
         counts=counts,
         totals=tuple(map(vector, totals)),

@@ -12,6 +12,7 @@ from placer.slots.resources import (
 )
 from placer.slots.workers.default_slots import slots_per_worker
 from placer.slots.workers.model import DataflowWorkers, NewWorkerSpec, WorkerReserve
+from placer.slots.workers.packing import rooms_for_new_slots
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +94,8 @@ def least_new_worker_count_for_reserve(
 
     """
     spec, reserve = workers.spec, workers.reserve
-    there = [
-        *((w.available, w.total, w.default_slot, not w.blocked) for w in workers.registered),
-        *((w.total, w.total, w.default_slot, True) for w in workers.pending),
-    ]
-    seen = [(free, total) for free, total, _, is_open in there if is_open]
-    stock = free_and_total_of_workers(seen)
+    there = rooms_for_new_slots(workers)
+    stock = free_and_total_of_workers((free, total) for free, total, _ in there)
     names = {name for name, _ in spec.total.extended_e8}
     least = 0
 
@@ -126,8 +123,8 @@ def least_new_worker_count_for_reserve(
         )
         rooms = sorted(
             (amount(default), slots_per_worker(free, default))
-            for free, _, default, is_open in there
-            if is_open and default != ZERO
+            for free, _, default in there
+            if default != ZERO
         )
         left = unknown
         for size, holds in rooms:
