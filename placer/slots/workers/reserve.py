@@ -1,7 +1,7 @@
 """The reserve beyond what jobs ask for: redundancy, and least totals."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from placer.slots.resources import (
     PLAIN,
@@ -96,22 +96,13 @@ def least_new_worker_count_for_reserve(
     spec, reserve = workers.spec, workers.reserve
     there = rooms_for_new_slots(workers)
     stock = free_and_total_of_workers((free, total) for free, total, _ in there)
-    names = {name for name, _ in spec.total.extended_e8}
-    least = 0
-
-    def most(lack: int, each: int) -> int:
-        return max(least, -(-lack // each)) if lack > 0 and each else least
-
-    least = most(reserve.min_cpu_e8 - stock.total.cpu_e8, spec.total.cpu_e8)
-    least = most(
-        reserve.min_memory_bytes - stock.total.total_memory_bytes, spec.total.total_memory_bytes
-    )
+    least = new_worker_count_to_fill_reserve(stock, spec, replace(reserve, redundant_workers=0))
     if not reserve.redundant_workers:
         return least
     unknown = sum(
         count for profile, count in needs.items() if not isinstance(profile, SlotResourceAmounts)
     )
-    for name in (*PLAIN, *sorted(names)):
+    for name in (*PLAIN, *(name for name, _ in spec.total.extended_e8)):
 
         def amount(amounts: SlotResourceAmounts, name: str = name) -> int:
             return getattr(amounts, name) if name in PLAIN else amounts.extended_of(name)
@@ -132,6 +123,8 @@ def least_new_worker_count_for_reserve(
                 used += size * min(left, holds)
                 left -= min(left, holds)
         used += left * amount(spec.default_slot)
-        spare = reserve.redundant_workers * amount(spec.total)
-        least = most(spare + used - amount(stock.free), amount(spec.total))
+        each = amount(spec.total)
+        lack = reserve.redundant_workers * each + used - amount(stock.free)
+        if lack > 0 and each:
+            least = max(least, -(-lack // each))
     return least
