@@ -1,9 +1,8 @@
 """Reconciling workers: which idle ones may go, and how many new ones the reserve wants."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-from placer.slots.resources import ZERO, SlotResourceAmounts, add_slot_amounts
+from placer.slots.resources import ZERO, add_slot_amounts
 from placer.slots.workers.model import DataflowWorkers, RequestedWorker
 from placer.slots.workers.reserve import free_and_total_of_workers, new_worker_count_to_fill_reserve
 
@@ -34,20 +33,23 @@ def reconcile_workers(workers: DataflowWorkers) -> WorkerChanges:
     def suffices() -> bool:
         return not new_worker_count_to_fill_reserve(stock, workers.spec, workers.reserve)
 
-    registered, pending = list(enumerate(workers.registered)), list(enumerate(workers.pending))
-    stock = free_and_total_of_workers((w.available, w.total) for _, w in registered if not w.idle)
+    stock = free_and_total_of_workers(
+        (worker.available, worker.total) for worker in workers.registered if not worker.idle
+    )
     if not suffices():
-        for free, total in _pending_in_use(workers):
-            stock = stock.plus(free, total)
+        for waiting in workers.pending:
+            if _in_use(waiting):
+                free = add_slot_amounts(waiting.total, waiting.used, -1)
+                stock = stock.plus(free, waiting.total)
     release_registered, release_pending = [], []
-    for i, worker in registered:
+    for i, worker in enumerate(workers.registered):
         if not worker.idle:
             continue
         if suffices():
             release_registered.append(i)
         else:
             stock = stock.plus(worker.available, worker.total)
-    for i, waiting in pending:
+    for i, waiting in enumerate(workers.pending):
         if _in_use(waiting):
             continue
         if suffices():
@@ -63,11 +65,3 @@ def reconcile_workers(workers: DataflowWorkers) -> WorkerChanges:
 
 def _in_use(pending: RequestedWorker) -> bool:
     return pending.used != ZERO
-
-
-def _pending_in_use(
-    workers: DataflowWorkers,
-) -> Iterator[tuple[SlotResourceAmounts, SlotResourceAmounts]]:
-    for pending in workers.pending:
-        if _in_use(pending):
-            yield add_slot_amounts(pending.total, pending.used, -1), pending.total
