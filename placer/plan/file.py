@@ -453,9 +453,7 @@ def _copies(part: PlanDemandGangPart) -> Iterator[GangPart]:
 
 def _with_cluster(plan: Instance, cluster: Instance, demand: DocumentLocation) -> Instance:
     """Return the instance of a cluster with the plan's demand."""
-    taken = {gang.key for gang in cluster.gangs}
-    taken |= {pod.key for gang in cluster.gangs for pod in gang.pods}
-    taken |= {one.pod.key for one in cluster.running}
+    taken = pod_and_gang_names_in_use(cluster)
     for gang in plan.gangs:
         for key in {gang.key, *(pod.key for pod in gang.pods)} & taken:
             demand.fault(f"the cluster has a pod {in_quotes('/'.join(key))} already; rename it")
