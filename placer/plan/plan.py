@@ -26,13 +26,12 @@ from placer.plan.mending import QuestionChangeSearch
 from placer.plan.numa_rooms import NUMA_NODES
 from placer.plan.pod_mends import OF_PODS_IN_WORDS, mends_of_unplaceable_gangs
 from placer.plan.proof import IntegerItemValuesForProof
-from placer.plan.question import NodeOffer, PlanQuestion, question_with_fewest_offered_nodes
+from placer.plan.question import PlanQuestion, question_with_fewest_offered_nodes
 from placer.plan.relax import QuestionAsPacking, question_as_packing, with_one_of_each_offer
 from placer.plan.running_out import MOST_TOLD, why_no_plan_exists
 from placer.plan.witness import (
     PlanWitnessPlacements,
     ScenarioPlacement,
-    ScenarioPodsWithoutPlace,
     any_looks_beyond_node,
     place_pods_on_bought_nodes,
     solve_options_on_clock,
@@ -176,8 +175,13 @@ def _planned(
     placements = place_pods_on_bought_nodes(
         question, relaxation, solved.plan, run.clock, end, run.threads, run.stop
     )
-    if placements.missing is not None:
-        return _none_found(question, solved, placements.missing)
+    if (missing := placements.missing) is not None:
+        return NoPlanFoundInTime(
+            question.in_currency(solved.bound),
+            missing.scenario,
+            missing.unplaced[:MOST_TOLD],
+            len(missing.pods),
+        )
     return _bought(question, relaxation, solved, placements)
 
 
@@ -201,7 +205,8 @@ def _surviving_nodes(
     bounds: list[Decimal] = [] if floor is None else [floor]
     other: PlanAnswer | None = None
     if few:
-        chosen = [c for n in range(len(question.offers), 0, -1) for c in _subsets(question, n)]
+        sizes = range(len(question.offers), 0, -1)
+        chosen = [some for size in sizes for some in combinations(question.offers, size)]
     else:
         first = _planned(
             question, question_as_packing(question, cases), (run.clock.now() + end) / 2, run
@@ -254,10 +259,6 @@ def _runners_up_among(
         mix = tuple((part.offer, part.count) for part in other.mix) if other else ()
         runners_up.append(PlanExcludingOffer(one.offer, other.price if other else None, mix))
     yield from sorted(runners_up, key=lambda r: (r.price is None, r.price or 0, r.without))
-
-
-def _subsets(question: PlanQuestion, size: int) -> Iterator[tuple[NodeOffer, ...]]:
-    yield from combinations(question.offers, size)
 
 
 def _nothing_bought(
@@ -359,18 +360,6 @@ def _homeless_in(
         if not isinstance(answer, Placed) and found < MOST_TOLD:
             found += 1
             yield answer.unplaced[0], gang
-
-
-def _none_found(
-    question: PlanQuestion, solved: PurchaseSolution, missing: ScenarioPodsWithoutPlace
-) -> NoPlanFoundInTime:
-    assert solved.bound is not None
-    return NoPlanFoundInTime(
-        question.in_currency(solved.bound),
-        missing.scenario,
-        missing.unplaced[:MOST_TOLD],
-        len(missing.pods),
-    )
 
 
 def _bought(
