@@ -274,10 +274,7 @@ class PurchaseColumnGeneration:
         """Add the pattern of one kind of items alone."""
         counts = np.zeros(self.market.items, np.int64)
         counts[item] = most
-        if not self.filler.holds(kind, counts):
-            counts = self.filler.completed(kind, counts, np.zeros(self.market.items), counts)
-        if counts.any():
-            self.master.add(BinPattern(block, kind, counts))
+        self._add_found(block, kind, counts)
 
     def _whole(self, values: FloatArray) -> tuple[tuple[int, ...], ...]:
         """Return values as whole numbers, rounded down."""
@@ -357,7 +354,7 @@ class PurchaseColumnGeneration:
         return new
 
     def _add_found(self, block: int, kind: int, counts: NDArray[np.int64]) -> int:
-        """Add a filling of the pricing problem, if the bin really holds it."""
+        """Add a filling, or what the bin really holds of it; return how many patterns are new."""
         if not self.filler.holds(kind, counts):
             counts = self.filler.completed(kind, counts, np.zeros(self.market.items), counts)
         return int(counts.any() and self.master.add(BinPattern(block, kind, counts)))
