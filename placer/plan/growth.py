@@ -124,15 +124,11 @@ class GrowthCurve:
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """What is sent to a worker: words alone."""
+    """What is sent to a worker, words alone: a question as it was asked, and its scale."""
 
-    question: PlanQuestion
     scale: Fraction
     case: str
-    seconds: float
-    threads: int
-    seed: int
-    work_limit: int | None
+    asked: BuyTask
 
 
 def parse_scales(text: str) -> tuple[Fraction, ...]:
@@ -190,7 +186,7 @@ def solve_plan_at_scales(
     at_a_time = min(workers.slots, number)
     each_s = max(_LEAST_S, seconds * at_a_time / number)
     tasks = [
-        _Task(question, scale, case, each_s, threads, seed, work_limit)
+        _Task(scale, case, BuyTask(question, each_s, threads, seed, work_limit))
         for scale in scales
         for case, question in cases.items()
     ]
@@ -208,11 +204,9 @@ def solve_plan_at_scales(
 
 def _solved(task: _Task) -> GrowthStep:
     """Solve one step."""
-    question = scaled_question(task.question, task.scale)
+    question = scaled_question(task.asked.question, task.scale)
     stop = stop_check_of_task()
-    answer = solve_buy_task(
-        BuyTask(question, task.seconds, task.threads, task.seed, task.work_limit)
-    )
+    answer = solve_buy_task(replace(task.asked, question=question))
     if stop() and not isinstance(answer, PurchasePlan):
         raise SweepTaskHaltedError
     return _step(question, task, answer)
