@@ -143,9 +143,7 @@ def solve_survival_task(task: SurvivalTask) -> LossOutcome:
 def _answer(instance: Instance, task: SurvivalTask) -> Answer:
     """Return the fast path's answer where it places all, else that of the search."""
     fast = solve(instance, SolveOptions(Engine.GREEDY, task.seconds, workers=1), skip_illegal=True)
-    if isinstance(fast, Placed | Infeasible) and not instance.move_budget:
-        return fast
-    if isinstance(fast, Placed):
+    if isinstance(fast, Placed) or (isinstance(fast, Infeasible) and not instance.move_budget):
         return fast
     options = SolveOptions(Engine.AUTO, task.seconds, workers=1, seed=task.seed)
     return solve(instance, options, skip_illegal=True)
@@ -252,7 +250,7 @@ def survive(
         found = trial.of(list(islice(combined_node_losses(worst, nodes), _MOST_TRIED)))
     found.sort(key=lambda one: (tuple(-n for n in one.badness), one.loss.name))
     if offers:
-        found = _mended(found, instance, tuple(offers), end_s, stop, tell, seed, workers)
+        found = replace(trial, end_s=end_s).mended(found, tuple(offers))
     inside = {name for loss in singles for name in loss.nodes} if domain else set()
     alike = {name for loss in singles for name in loss.alike}
     outside = tuple(
@@ -266,7 +264,7 @@ def survive(
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """Tries losses under one deadline."""
+    """Tries losses under one deadline, or looks for what mends them."""
 
     instance: Instance
     move_budget: int
@@ -288,12 +286,33 @@ class _Trial:
         found: list[LossOutcome] = []
 
         def over() -> bool:
-            return bool(found) and (self.stop() or monotonic() >= self.end_s)
+            return bool(found) and self._over()
 
         for _, one in sweep_results_as_completed(solve_survival_task, tasks, self.workers, over):
             found.append(one)
             self.tell(f"lost {len(found):,} of {len(tasks):,}")
         return found
+
+    def mended(
+        self, found: Sequence[LossOutcome], offers: tuple[NodeOffer, ...]
+    ) -> list[LossOutcome]:
+        """Return the losses, those that are not survived with what would mend them."""
+        failed = [index for index, one in enumerate(found) if not one.survives]
+        each_s = max(1.0, (self.end_s - monotonic()) / max(1, len(failed)))
+        tasks = [
+            LossPurchaseTask(self.instance, found[i].loss, offers, each_s, self.seed)
+            for i in failed
+        ]
+        result = list(found)
+        mends = sweep_results_as_completed(buy_for_lost_nodes, tasks, self.workers, self._over)
+        for number, one in mends:
+            index = failed[number]
+            result[index] = replace(result[index], mend=one)
+            self.tell(f"looking for what mends {len(failed):,} losses")
+        return result
+
+    def _over(self) -> bool:
+        return self.stop() or monotonic() >= self.end_s
 
 
 def _choices(singles: Sequence[NodeLoss], number: int) -> int:
@@ -303,29 +322,3 @@ def _choices(singles: Sequence[NodeLoss], number: int) -> int:
         most = len(loss.nodes) + len(loss.alike)
         ways = [sum(ways[n - k] for k in range(min(n, most) + 1)) for n in range(number + 1)]
     return ways[number]
-
-
-def _mended(
-    found: Sequence[LossOutcome],
-    instance: Instance,
-    offers: tuple[NodeOffer, ...],
-    end_s: float,
-    stop: Callable[[], bool],
-    tell: Callable[[str], None],
-    seed: int,
-    workers: SweepBackend | None,
-) -> list[LossOutcome]:
-    """Return the losses, those that are not survived with what would mend them."""
-    failed = [index for index, one in enumerate(found) if not one.survives]
-    each_s = max(1.0, (end_s - monotonic()) / max(1, len(failed)))
-    tasks = [LossPurchaseTask(instance, found[i].loss, offers, each_s, seed) for i in failed]
-    result = list(found)
-
-    def over() -> bool:
-        return stop() or monotonic() >= end_s
-
-    for number, one in sweep_results_as_completed(buy_for_lost_nodes, tasks, workers, over):
-        index = failed[number]
-        result[index] = replace(result[index], mend=one)
-        tell(f"looking for what mends {len(failed):,} losses")
-    return result
