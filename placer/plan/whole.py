@@ -82,6 +82,20 @@ def solve_integer_purchase_master(
     ordered = [p for block in range(len(market.blocks)) for p in patterns if p.block == block]
     if hint is not None:
         _give_hint(model, market, packs, times, ordered, hint)
+    solver, status = solved_on_clock(model, clock, time, threads)
+    if status == cp_model.INFEASIBLE:
+        return IntegerPurchaseMasterSolution(impossible=True)
+    if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        return IntegerPurchaseMasterSolution()
+    chosen = [(p, solver.value(v)) for p, v in zip(ordered, times, strict=True)]
+    plan = _plan(market, [solver.value(v) for v in packs], chosen)
+    return IntegerPurchaseMasterSolution(plan, whole_number_bound(solver))
+
+
+def solved_on_clock(
+    model: cp_model.CpModel, clock: PlanClock, time: float, threads: int
+) -> tuple[cp_model.CpSolver, cp_model.CpSolverStatus]:
+    """Solve a model in so much time of a clock, which is counted; return solver and status."""
     solver = cp_model.CpSolver()
     wall_s = clock.wall_s(clock.now() + time)
     if wall_s is None:
@@ -94,14 +108,12 @@ def solve_integer_purchase_master(
     solver.parameters.random_seed = 0
     status = solver.solve(model)
     clock.count(solver.response_proto.deterministic_time)
-    if status == cp_model.INFEASIBLE:
-        return IntegerPurchaseMasterSolution(impossible=True)
-    if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        return IntegerPurchaseMasterSolution()
-    chosen = [(p, solver.value(v)) for p, v in zip(ordered, times, strict=True)]
-    plan = _plan(market, [solver.value(v) for v in packs], chosen)
-    bound = max(0, int(-(-(solver.best_objective_bound - _NEARLY) // 1)))
-    return IntegerPurchaseMasterSolution(plan, bound)
+    return solver, status
+
+
+def whole_number_bound(solver: cp_model.CpSolver) -> int:
+    """Return the bound of a price that a solver has proven, as a whole number of 0 or more."""
+    return max(0, int(-(-(solver.best_objective_bound - _NEARLY) // 1)))
 
 
 def _further(patterns: Sequence[BinPattern], hint: BinPurchasePlan | None) -> Iterator[BinPattern]:

@@ -14,6 +14,7 @@ from ortools.sat.python import cp_model
 from placer.plan.column_generation import PurchaseColumnGeneration
 from placer.plan.market import PurchaseProblem, value_of_items
 from placer.plan.proof import IntegerItemValuesForProof
+from placer.plan.whole import solved_on_clock, whole_number_bound
 
 MOST_CUTS = 400
 
@@ -122,7 +123,7 @@ def _cheapest(
     generation: PurchaseColumnGeneration, time: float, most: int
 ) -> tuple[int, tuple[int, ...] | None]:
     """Return the least price of bins that are worth enough, and these bins if they were found."""
-    market, clock = generation.market, generation.clock
+    market = generation.market
     model = cp_model.CpModel()
     prices = [kind.price * kind.pack for kind in market.kinds]
     packs = []
@@ -135,20 +136,10 @@ def _cheapest(
         worths = [n * kind.pack for n, kind in zip(need.fullest, market.kinds, strict=True)]
         model.add(cp_model.LinearExpr.weighted_sum(packs, worths) >= need.total)
     model.minimize(cp_model.LinearExpr.weighted_sum(packs, prices))
-    solver = cp_model.CpSolver()
-    solver.parameters.num_workers = 1
-    solver.parameters.random_seed = 0
-    wall_s = clock.wall_s(clock.now() + time)
-    if wall_s is None:
-        solver.parameters.max_deterministic_time = max(0.01, time)
-    else:
-        solver.parameters.max_time_in_seconds = max(0.01, wall_s)
-    status = solver.solve(model)
-    clock.count(solver.response_proto.deterministic_time)
+    solver, status = solved_on_clock(model, generation.clock, time, threads=1)
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         return 0, None
-    bound = max(0, int(-(-(solver.best_objective_bound - _NEARLY) // 1)))
     bins = tuple(
         solver.value(number) * kind.pack for number, kind in zip(packs, market.kinds, strict=True)
     )
-    return bound, bins
+    return whole_number_bound(solver), bins
