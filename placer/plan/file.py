@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from placer.plan.cases import domains_with_nodes_or_offers, instance_with_scenario_changes
+from placer.plan.losses import gang_like_running
 from placer.plan.offers_like import (
     existing_node_names,
     machine_offers_and_faults,
@@ -310,14 +311,7 @@ def _gang_named(instance: Instance, name: str) -> Gang:
     members = tuple(one.pod for one in instance.running if one.gang_key == key and not one.illegal)
     if members:
         asked = next((gang for gang in instance.running_gangs if gang.key == key), None)
-        return Gang(
-            own,
-            key[0],
-            members,
-            len(members),
-            gather=asked.gather if asked else None,
-            levels=asked.levels if asked else (),
-        )
+        return gang_like_running(key, members, asked)
     titles = [pod.title for pod in pods.values()] + [
         pod_or_gang_title(*g.key) for g in instance.gangs
     ]

@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from placer_models.cluster import Instance, Node, RunningPod
+from placer_models.cluster import Instance, Node, RunningGang, RunningPod
 from placer_models.illegal_running import with_running_pods_counted_as_legal
 from placer_models.left_out import PodLeftOutBeforeSolve
 from placer_models.placement import NamespacedName
-from placer_models.pod import Gang, PodSpec
+from placer_models.pod import Gang, Pod, PodSpec
 from placer_models.reasons import Illegal
 from placer_models.whatif.nodes import HOSTNAME
 
@@ -56,18 +56,7 @@ def instance_after_loss(instance: Instance, lost: frozenset[str]) -> Instance:
         pods = tuple(one.pod for one in members if not one.illegal)
         if not pods:
             continue
-        asked = known.get(key)
-        waiting.append(
-            Gang(
-                key[1],
-                key[0],
-                pods,
-                len(pods),
-                gather=asked.gather if asked else None,
-                levels=asked.levels if asked else (),
-                lone=key not in gangs,
-            )
-        )
+        waiting.append(gang_like_running(key, pods, known.get(key), lone=key not in gangs))
     return replace(
         instance,
         nodes=tuple(node for node in instance.nodes if node.name not in lost),
@@ -82,6 +71,14 @@ def instance_after_loss(instance: Instance, lost: frozenset[str]) -> Instance:
             for one in illegal
         ),
     )
+
+
+def gang_like_running(
+    key: NamespacedName, pods: tuple[Pod, ...], asked: RunningGang | None, *, lone: bool = False
+) -> Gang:
+    """Return the gang as which pods of a running gang wait: all of them, asking what it asks."""
+    gather, levels = (asked.gather, asked.levels) if asked else (None, ())
+    return Gang(key[1], key[0], pods, len(pods), gather=gather, levels=levels, lone=lone)
 
 
 def losses_of_single_nodes(instance: Instance) -> tuple[NodeLoss, ...]:
