@@ -92,6 +92,14 @@ class _Placed:
     instance: Instance
     placement: Placement
 
+    def bins_in_use(self) -> Iterator[tuple[Node, FilledBin]]:
+        """Yield the nodes that stand for bins and hold a pod, each with its bin."""
+        busy = {place.node for place in self.placement.pods}
+        first = len(self.instance.nodes) - len(self.fillings)
+        for node, filled in zip(self.instance.nodes[first:], self.fillings, strict=True):
+            if node.name in busy:
+                yield node, filled
+
 
 def place_pods_on_bought_nodes(
     question: PlanQuestion,
@@ -148,17 +156,6 @@ def place_pods_on_bought_nodes(
     return PlanWitnessPlacements(bought, witnesses)
 
 
-def _used(placed: _Placed, relaxation: QuestionAsPacking) -> list[int]:
-    """Return how many nodes of each offer hold a pod."""
-    busy = {place.node for place in placed.placement.pods}
-    used = [0] * (len(relaxation.market.kinds) - relaxation.there)
-    first = len(placed.instance.nodes) - len(placed.fillings)
-    for node, filled in zip(placed.instance.nodes[first:], placed.fillings, strict=True):
-        if node.name in busy:
-            used[filled.kind - relaxation.there] += 1
-    return used
-
-
 def _named(
     question: PlanQuestion,
     relaxation: QuestionAsPacking,
@@ -182,13 +179,10 @@ def _named(
     if case.one_less is not None:
         nodes[question.offers[case.one_less].name].pop()
     names = {name: deque(some) for name, some in nodes.items()}
-    busy = {place.node for place in placed.placement.pods}
-    first = len(placed.instance.nodes) - len(placed.fillings)
     new_name: dict[str, str] = {}
-    for node, filled in zip(placed.instance.nodes[first:], placed.fillings, strict=True):
-        if node.name in busy:
-            offer = question.offers[filled.kind - relaxation.there]
-            new_name[node.name] = names[offer.name].popleft().name
+    for node, filled in placed.bins_in_use():
+        offer = question.offers[filled.kind - relaxation.there]
+        new_name[node.name] = names[offer.name].popleft().name
     placement = Placement(
         tuple(
             replace(place, node=new_name.get(place.node, place.node))
@@ -196,7 +190,7 @@ def _named(
         )
     )
     everything = tuple(node for some in nodes.values() for node in some)
-    instance = replace(placed.instance, nodes=(*placed.instance.nodes[:first], *everything))
+    instance = replace(placed.instance, nodes=(*case.instance.nodes, *everything))
     if found := breaches(instance, placement):
         told = "; ".join(f"{b.rule}: {b.message}" for b in found[:3])
         raise RuntimeError(f"the placement of {case.name!r} breaks rules: {told}")
@@ -247,7 +241,9 @@ class _Layer:
 
     def needed(self, placed: _Placed) -> list[int]:
         """Return how many nodes of each offer have to be bought for it."""
-        used = _used(placed, self.relaxation)
+        used = [0] * len(self.question.offers)
+        for _, filled in placed.bins_in_use():
+            used[filled.kind - self.relaxation.there] += 1
         if self.case.one_less is not None:
             used[self.case.one_less] += 1
         return used
