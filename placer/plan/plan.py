@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import combinations
 
-from placer.explain.trial import TrialVerdict
+from placer.explain.trial import TrialVerdict, trial_outcome_of
 from placer.greedy.node_table import GreedyNodeTable
 from placer.plan.answer import (
     NoPlanExists,
@@ -42,7 +42,7 @@ from placer.sweep.halting import stop_check_of_task
 from placer_models.cluster import Instance
 from placer_models.illegal_running import with_running_pods_counted_as_legal
 from placer_models.legal import check_pods_legal
-from placer_models.placement import Infeasible, PartlyPlaced, Placed, Unplaced
+from placer_models.placement import Placed, Unplaced
 from placer_models.pod import Gang, pods_of_gangs
 
 _WITNESS = 0.2
@@ -271,16 +271,11 @@ def _nothing_bought(
             continue
         options = solve_options_on_clock(clock, _ALONE, 1)
         answer = solve(replace(case.instance, move_budget=0), options)
-        if isinstance(answer, Placed):
-            witnesses.append(
-                ScenarioPlacement(case.scenario, case.instance, answer.placement, case.loss)
-            )
-        elif isinstance(answer, Infeasible) or (
-            isinstance(answer, PartlyPlaced) and answer.tiers[0].proven
-        ):
-            return TrialVerdict.RULED_OUT
-        else:
-            return TrialVerdict.OPEN
+        if not isinstance(answer, Placed):
+            return trial_outcome_of(answer, case.instance)
+        witnesses.append(
+            ScenarioPlacement(case.scenario, case.instance, answer.placement, case.loss)
+        )
     free = Decimal(0)
     market = PurchaseProblem((), ())
     proof = PriceBoundProof(market, IntegerItemValuesForProof((), ()), None, by_enumeration=False)

@@ -11,13 +11,31 @@ from answers import expect
 from commands import Placer
 from json_schemas import faults
 from placer.load import load_question
+from placer.plan import plan
 from placer.plan.answer import NoPlanExists, PurchasePlan
 from placer.plan.cases import plan_cases_of
 from placer.plan.plan import buy
-from placer.plan.question import NodeOffer, PlanQuestion, PlanScenario, question_per_scenario
+from placer.plan.question import (
+    FailureTolerance,
+    NodeOffer,
+    PlanQuestion,
+    PlanScenario,
+    question_per_scenario,
+)
+from placer.search.options import SolveOptions
+from placer.search.solver import solve
 from placer_cli.app import main
 from placer_cli.commands.schema import SchemaDocumentKind, json_schema_of_document_kind
 from placer_models.cluster import Instance, Node
+from placer_models.goals import placed_tier
+from placer_models.placement import (
+    Answer,
+    PartlyPlaced,
+    Placed,
+    Placement,
+    TierValue,
+    Unplaced,
+)
 from placer_models.pod import Container, Resources
 from plan_worlds import GIB, lone, machine, spec
 
@@ -280,3 +298,37 @@ def test_pods_that_only_old_nodes_hold_are_told_so() -> None:
     (short,) = answer.short
     assert (short.pod, short.count) == ("a", 1)
     assert "example.com/fpga" in " ".join(short.reasons)
+
+
+def test_what_is_proven_of_urgent_pods_does_not_rule_out_that_nothing_is_bought(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """
+    A search that places the urgent pod, and has not found out about the other, leaves it open.
+
+    The bound was the price of a node, though both pods have places on nodes that are there.
+    """
+    urgent = replace(lone("urgent", spec(1000, 1)), priority=10)
+    other = lone("other", spec(1000, 1))
+    there = tuple(Node(name, machine("old", 4, 4, 0)) for name in ("a", "b"))
+    offer = NodeOffer(Node("new", machine("new", 4, 4, 0)), Decimal(5))
+    asked = PlanQuestion(Instance(there, (urgent, other)), (offer,), survive=FailureTolerance())
+
+    def unsure(instance: Instance, options: SolveOptions) -> Answer:
+        answer = solve(instance, options)
+        if not isinstance(answer, Placed) or len(instance.gangs) < 2:
+            return answer
+        places = tuple(place for place in answer.placement.pods if place.name == "urgent")
+        tiers = (
+            TierValue(placed_tier(10), 2, 2, proven=True),
+            TierValue(placed_tier(0), 0, 2, proven=False),
+        )
+        return PartlyPlaced(
+            Placement(places), tiers, (Unplaced("other", "default", None, ("no time was left",)),)
+        )
+
+    assert expect(PurchasePlan, buy(asked, 20.0, threads=1)).price == 0
+    monkeypatch.setattr(plan, "solve", unsure)
+    answer = expect(PurchasePlan, buy(asked, 20.0, threads=1))
+
+    assert answer.bound == 0
