@@ -121,12 +121,9 @@ class FairQueueWithoutFitCheck:
         )
 
     def _least_served(self, now_us: int) -> QueueJob | None:
-        flow: Flow = self.tree.root
-        running = self.tree.charge is FlowChargeTime.RUNNING
+        flow: Flow | None = self.tree.root
         while isinstance(flow, FlowGroup):
-            if not flow.active:
-                return None
-            flow = next(flow.in_order(FlowChargeTime.RUNNING, now_us)) if running else flow.first()
+            flow = flow.lowest(self.tree.charge, now_us)
         return flow
 
     def _start(self, job: QueueJob, position: int, now_us: int) -> DispatchTicket:
