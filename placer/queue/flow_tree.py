@@ -102,12 +102,10 @@ class FlowTree:
     def set_recent(self, job: QueueJob, service: int) -> None:
         """Give a job a recent past, from which it and its groups start without a lift."""
         job.executed += service
-        flow: Flow = job
-        while flow.parent is not None:
+        for flow in job.path():
             if self.charge is FlowChargeTime.DISPATCH:
                 flow.tally += service
             flow.recent = True
-            flow = flow.parent
 
     def wake(self, job: QueueJob, now_us: int) -> None:
         """Count the job, and the groups above it, among the active flows."""
