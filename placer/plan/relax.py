@@ -292,16 +292,12 @@ def bin_kind_of_node(problem: Problem, node: NodeState, *, by_numa_node: bool) -
         never = is_shape_barred_from_node(problem, item, node)
         never = never or any(a > b for a, b in zip(takes, node.amounts, strict=True))
         sizes.append(None if never else tuple(takes))
-    devices = []
-    for kind in _types(problem):
-        found, possible = _devices(problem.shapes, node.bank(kind), kind)
-        devices.append(found)
-        sizes = [size if may else None for size, may in zip(sizes, possible, strict=True)]
+    parts = [_devices(problem.shapes, node.bank(kind), kind) for kind in _types(problem)]
     if by_numa_node:
-        found, possible = numa_node_bins(problem, node)
-        devices.append(found)
+        parts.append(numa_node_bins(problem, node))
+    for _, possible in parts:
         sizes = [size if may else None for size, may in zip(sizes, possible, strict=True)]
-    return BinKind(tuple(node.amounts), tuple(sizes), tuple(devices))
+    return BinKind(tuple(node.amounts), tuple(sizes), tuple(devices for devices, _ in parts))
 
 
 def _devices(
