@@ -52,7 +52,7 @@ def _full(kind: BinKind, most: Sequence[int], steps: PackingStepBudget) -> list[
             if not _goes_in(kind, chosen, most, left, item, steps):
                 break
             chosen[item] += 1
-            left = _less(left, kind.sizes[item])
+            left = tuple(a - b for a, b in zip(left, kind.sizes[item] or left, strict=True))
         for room in reversed(rooms):
             choose(item + 1, room)
             chosen[item] -= 1
@@ -60,10 +60,6 @@ def _full(kind: BinKind, most: Sequence[int], steps: PackingStepBudget) -> list[
 
     choose(0, kind.room)
     return found
-
-
-def _less(left: Vector, size: Vector | None) -> Vector:
-    return tuple(a - b for a, b in zip(left, size or left, strict=True))
 
 
 def _goes_in(

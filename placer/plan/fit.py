@@ -274,9 +274,7 @@ class _Counter:
                 self._filled[state] = replace(filled, most=min(filled.most, most))
         return found
 
-    def _on_node(
-        self, node: int, most: int, seconds: float
-    ) -> tuple[tuple[PodPlacement, ...], int]:
+    def _on_node(self, node: int, most: int, seconds: float) -> _OnNode:
         """Return places on one node, found by the exact search, and how many there are at most."""
         alone = self.base.nodes[node]
         running = self.baseline.running[node]
