@@ -63,10 +63,8 @@ def plan_answer_to_dict(question: PlanQuestion, answer: PlanAnswer) -> Json:
         case PurchasePlan():
             return head | {"status": "bought"} | money | _bought(answer, lists)
         case NoPlanExists():
-            unplaced = [*_unplaced(answer.unplaced)]
-            unplaced += [_short(one) for one in answer.short]
             said = {
-                "unplaced": unplaced,
+                "unplaced": [*_unplaced(answer.unplaced), *map(_short, answer.short)],
                 "mends": [*map(_mend, answer.mends)],
                 "lookedFor": list(answer.looked_for),
             }
@@ -76,7 +74,7 @@ def plan_answer_to_dict(question: PlanQuestion, answer: PlanAnswer) -> Json:
         case NoPlanFoundInTime():
             said = {
                 "bound": f"{answer.bound:f}",
-                "unplaced": [*_unplaced(answer.unplaced)],
+                "unplaced": _unplaced(answer.unplaced),
                 "mends": [*map(_mend, answer.mends)],
             }
             return head | {"status": "gave-up"} | money | nothing | lists | said
