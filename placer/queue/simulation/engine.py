@@ -124,8 +124,7 @@ class _Engine:
                 return
             run = self._start(chosen, self._floor.take(chosen.unit.width), now_us, steps)
             if self._meter:
-                service = (run.end_us - run.start_us) * chosen.unit.width
-                self._meter.dispatched(chosen.job, service, now_us)
+                self._meter.dispatched(chosen.job, run.service, now_us)
 
     def _held_until(self, now_us: int) -> list[SimulatedThreadsHeldUntil]:
         """Return when running gangs should let their threads go, as far as the queue was told."""
@@ -235,5 +234,5 @@ def _job_result(job: SimulatedJob, runs: list[SimulatedJobThread]) -> SimulatedJ
         threads=len(job.lengths_us),
         first_start_us=min((run.start_us for run in runs), default=None),
         end_us=max(run.end_us for run in runs) if complete else None,
-        service=sum((run.end_us - run.start_us) * len(run.on) for run in runs),
+        service=sum(run.service for run in runs),
     )

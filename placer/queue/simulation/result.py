@@ -30,6 +30,11 @@ class SimulatedJobThread:
     steps: tuple[SiblingFlowChoice, ...] = ()
     turn_us: int | None = None
 
+    @property
+    def service(self) -> int:
+        """Thread-microseconds executed."""
+        return (self.end_us - self.start_us) * len(self.on)
+
 
 @dataclass(frozen=True, slots=True)
 class SimulatedJobResult:
@@ -87,4 +92,4 @@ class QueueSimulationResult:
     @property
     def service(self) -> int:
         """Thread-microseconds executed."""
-        return sum((run.end_us - run.start_us) * len(run.on) for run in self.runs)
+        return sum(run.service for run in self.runs)
