@@ -15,7 +15,6 @@ from placer.queue.fairness import FairnessMeter
 from placer.queue.model import (
     DEFAULT_GROUP,
     DispatchTicket,
-    DispatchUnit,
     ReservedUnit,
     SiblingFlowChoice,
 )
@@ -98,9 +97,7 @@ class _Engine:
                 self._queue.retry(event.at_us)
             case _Kind.ARRIVAL:
                 job = self._scenario.jobs[event.subject]
-                units = [
-                    DispatchUnit(i, job.told_us(i), job.width) for i in range(len(job.lengths_us))
-                ]
+                units = [job.unit(i) for i in range(len(job.lengths_us))]
                 self._queue.submit(job.name, *units, now_us=event.at_us)
                 if self._meter:
                     self._meter.arrived(job.name, len(units))
@@ -165,7 +162,7 @@ class _Engine:
         numbers = iter(job.running_on)
         for i in range(len(job.lengths_us)):
             on = self._floor.take_these([next(numbers) for _ in range(job.width)])
-            ticket = self._queue.adopt(job.name, DispatchUnit(i, job.told_us(i), job.width), 0)
+            ticket = self._queue.adopt(job.name, job.unit(i), 0)
             self._start(ticket, on, 0, ())
 
     def _push(self, at_us: int, kind: _Kind, subject: int) -> None:

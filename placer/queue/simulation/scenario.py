@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from placer.queue.model import ONE_MILLI, US_PER_S, FlowChargeTime
+from placer.queue.model import ONE_MILLI, US_PER_S, DispatchUnit, FlowChargeTime
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +65,12 @@ class SimulatedJob:
     served: int | None = None
     running_on: tuple[int, ...] = ()
 
-    def told_us(self, thread: int) -> int | None:
-        """Return the length that the queue is told for the thread of work."""
+    def unit(self, thread: int) -> DispatchUnit:
+        """Return the thread of work as the queue is told of it, with the length it is told."""
+        length_us = self.lengths_us[thread] if self.known else None
         if self.estimate_us is not None:
-            return self.estimate_us
-        return self.lengths_us[thread] if self.known else None
+            length_us = self.estimate_us
+        return DispatchUnit(thread, length_us, self.width)
 
 
 @dataclass(frozen=True, slots=True)
