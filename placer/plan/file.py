@@ -50,7 +50,7 @@ from placer_models.instance.schema import GangPart, WaitingPodPart
 from placer_models.message_text import in_quotes, near_or_first_names_text
 from placer_models.placement import pod_or_gang_title
 from placer_models.pod import Gang, Pod, PodSpec, without_replica_number
-from placer_models.whatif.change import WhatIfChangeError
+from placer_models.whatif.change import WhatIfChangeError, waiting_gang_named
 
 _FACTOR = re.compile(r"[0-9]{1,6}(?:\.[0-9]{1,6})?")
 _OF_A_DEMAND = frozenset({"demand", "scenarios", "survive", "headroom"})
@@ -301,9 +301,8 @@ def _gang_named(instance: Instance, name: str) -> Gang:
     """
     namespace, _, own = name.rpartition("/")
     key = (namespace or "default", own)
-    for gang in instance.gangs:
-        if gang.key == key:
-            return gang
+    if (gang := waiting_gang_named(instance, key)) is not None:
+        return gang
     pods = {pod.key: pod for gang in instance.gangs for pod in gang.pods}
     pods |= {one.pod.key: one.pod for one in instance.running}
     if key in pods:

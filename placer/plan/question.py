@@ -10,7 +10,7 @@ from placer_models.cluster import Instance, Node
 from placer_models.placement import NamespacedName
 from placer_models.pod import Gang, without_replica_number
 from placer_models.typed import TypeChecked
-from placer_models.whatif.change import InstanceChange
+from placer_models.whatif.change import InstanceChange, waiting_gang_and_pod_keys
 
 SPARE = "-headroom"
 """What names of pods of the headroom end in."""
@@ -223,9 +223,8 @@ def _scaled(
 
 def pod_and_gang_names_in_use(instance: Instance) -> set[NamespacedName]:
     """Return the keys of all gangs that wait, and of all pods."""
-    keys = {pod.key for gang in instance.gangs for pod in gang.pods}
-    keys |= {gang.key for gang in instance.gangs}
-    return keys | {running.pod.key for running in instance.running}
+    running = (one.pod.key for one in instance.running)
+    return {*waiting_gang_and_pod_keys(instance), *running}
 
 
 def renamed_copies_of_gangs(
