@@ -9,7 +9,7 @@ from typing import NamedTuple
 from placer_models.cpuset import CpuSet
 from placer_models.device_share import DeviceShare
 from placer_models.environment import Env
-from placer_models.goals import Tier
+from placer_models.goals import PLACED, Tier
 from placer_models.reasons import Blocked, FewMembers, GangGroupTooLarge, Reason
 from placer_models.typed import TypeChecked
 
@@ -336,3 +336,14 @@ class GaveUp(TypeChecked):
 
 
 Answer = Placed | PartlyPlaced | Infeasible | GaveUp
+
+
+def is_most_that_can_be_placed(answer: Answer) -> bool:
+    """Return whether it is proven that no more can have a place than an answer gives one."""
+    match answer:
+        case Placed() | Infeasible():
+            return True
+        case PartlyPlaced():
+            return all(v.proven for v in answer.tiers if v.tier.name.startswith(PLACED))
+        case GaveUp():
+            return False

@@ -25,13 +25,13 @@ from placer.sweep.workers import SweepBackend
 from placer_models.cluster import Instance
 from placer_models.placement import (
     Answer,
-    GaveUp,
     Infeasible,
     Move,
     PartlyPlaced,
     Placed,
     Placement,
     Unplaced,
+    is_most_that_can_be_placed,
 )
 from placer_models.pod import pods_of_gangs
 
@@ -137,7 +137,8 @@ def solve_survival_task(task: SurvivalTask) -> LossOutcome:
     if isinstance(answer, Placed | PartlyPlaced):
         placement, moves = answer.placement, answer.moves
     unplaced = () if isinstance(answer, Placed) else answer.unplaced
-    return LossOutcome(task.loss, pods, unplaced, moves, _proven(answer), instance, placement)
+    proven = is_most_that_can_be_placed(answer)
+    return LossOutcome(task.loss, pods, unplaced, moves, proven, instance, placement)
 
 
 def _answer(instance: Instance, task: SurvivalTask) -> Answer:
@@ -147,16 +148,6 @@ def _answer(instance: Instance, task: SurvivalTask) -> Answer:
         return fast
     options = SolveOptions(Engine.AUTO, task.seconds, workers=1, seed=task.seed)
     return solve(instance, options, skip_illegal=True)
-
-
-def _proven(answer: Answer) -> bool:
-    match answer:
-        case Placed() | Infeasible():
-            return True
-        case PartlyPlaced():
-            return answer.tiers[0].proven
-        case GaveUp():
-            return False
 
 
 def buy_for_lost_nodes(task: LossPurchaseTask) -> LossPurchase:

@@ -34,7 +34,13 @@ from placer.slots.workers.reserve import (
     new_worker_count_to_fill_reserve,
 )
 from placer_models.goals import OPENED
-from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed, Placement
+from placer_models.placement import (
+    Answer,
+    PartlyPlaced,
+    Placed,
+    Placement,
+    is_most_that_can_be_placed,
+)
 
 WORK_LIMIT = 20
 """Deterministic seconds that the solver may spend; most answers take a small part of one."""
@@ -88,7 +94,7 @@ def allocate_slots(
         len({grant.bin for grant in given if grant.bin >= len(packing.bins)}),
         _bound(answer),
         tuple(job.job for job in jobs if job.job not in served and _slots(job)),
-        _settled(answer),
+        is_most_that_can_be_placed(answer),
     )
     if found.unfulfillable and served and not found.proven:
         # Without the others there is nothing to choose, and the fewest are easier to prove.
@@ -137,17 +143,6 @@ def _bound(answer: Answer) -> int:
             if value.tier == OPENED:
                 return value.bound or 0
     return 0
-
-
-def _settled(answer: Answer) -> bool:
-    """Return whether it is proven that no more jobs can be served."""
-    match answer:
-        case Placed() | Infeasible():
-            return True
-        case PartlyPlaced():
-            return all(v.proven for v in answer.tiers if v.tier.name.startswith("placed."))
-        case GaveUp():
-            return False
 
 
 def _given(
