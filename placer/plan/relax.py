@@ -306,13 +306,13 @@ def _devices(
     """Return the devices of a type, and which shapes may have what they ask of them."""
     wanted = [[need for need in shape.shares if need.type == kind] for shape in shapes]
     members = [d for devices in bank.shareable for d in devices] if bank is not None else []
+    free = sum(bank.free) if bank is not None else 0
     by_share = any(not need.whole for needs in wanted for need in needs) and bool(members)
     if not by_share:
-        number = sum(bank.free) if bank is not None else 0
         asks = tuple(ItemDeviceAsk(shape.count_of(kind)) for shape in shapes)
         return (
-            BinDevicesOfOneType(((1,),) * number, (True,) * number, (), asks),
-            [ask.whole <= number for ask in asks],
+            BinDevicesOfOneType(((1,),) * free, (True,) * free, (), asks),
+            [ask.whole <= free for ask in asks],
         )
     classes: dict[object, tuple[int, Vector | None]] = {}
     asks_found = []
@@ -320,7 +320,7 @@ def _devices(
     for shape, needs in zip(shapes, wanted, strict=True):
         whole = shape.whole_of(kind) + sum(need.count for need in needs if need.whole)
         shares: Counter[int] = Counter()
-        may = whole <= sum(bank.free if bank else ())
+        may = whole <= free
         for need in needs:
             if need.whole:
                 continue
