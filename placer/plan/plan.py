@@ -28,7 +28,7 @@ from placer.plan.pod_mends import OF_PODS_IN_WORDS, mends_of_unplaceable_gangs
 from placer.plan.proof import IntegerItemValuesForProof
 from placer.plan.question import PlanQuestion, question_with_fewest_offered_nodes
 from placer.plan.relax import QuestionAsPacking, question_as_packing, with_one_of_each_offer
-from placer.plan.running_out import MOST_TOLD, why_no_plan_exists
+from placer.plan.running_out import ALONE, MOST_TOLD, why_no_plan_exists
 from placer.plan.witness import (
     PlanWitnessPlacements,
     ScenarioPlacement,
@@ -47,8 +47,6 @@ from placer_models.pod import Gang, pods_of_gangs
 
 _WITNESS = 0.2
 """This part of the time is kept for the placement; it may take longer."""
-_ALONE = 5.0
-"""So much time has the search for a place of one pod alone."""
 _LEAST = 0.1
 _LEAST_MENDING = 1.0
 """So long a changed question is looked at; and so long, all together, even if the time is over."""
@@ -269,7 +267,7 @@ def _nothing_bought(
     for case in cases:
         if case.one_less is not None:
             continue
-        options = solve_options_on_clock(clock, _ALONE, 1)
+        options = solve_options_on_clock(clock, ALONE, 1)
         answer = solve(replace(case.instance, move_budget=0), options)
         if not isinstance(answer, Placed):
             return trial_outcome_of(answer, case.instance)
@@ -350,7 +348,7 @@ def _homeless_in(
                 alone.append(gang)
     found = 0
     for gang in alone:
-        options = solve_options_on_clock(clock, _ALONE, 1)
+        options = solve_options_on_clock(clock, ALONE, 1)
         answer = solve(replace(instance, gangs=(gang,), groups=()), options)
         if not isinstance(answer, Placed) and found < MOST_TOLD:
             found += 1

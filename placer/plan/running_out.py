@@ -19,7 +19,7 @@ MOST_TOLD = 20
 """So many pods without a place are told of."""
 
 _SHORT = 1e-6
-_ALONE = 5.0
+ALONE = 5.0
 """So much time has the search for a place of one pod alone."""
 _MOST_ASKED = 5
 """Of so many pods it is said why no offer holds them."""
@@ -80,7 +80,7 @@ def _after_a_loss(
         bought[case.one_less] = (limits[case.one_less] or 0) - 1
         nodes = [n for some in bought_nodes_by_offer(question, bought).values() for n in some]
         instance = replace(case.instance, nodes=(*case.instance.nodes, *nodes))
-        answer = solve(instance, solve_options_on_clock(clock, _ALONE, 1))
+        answer = solve(instance, solve_options_on_clock(clock, ALONE, 1))
         if not isinstance(answer, Placed) and answer.unplaced:
             specs = {pod.key: pod.spec for pod in pods_of_gangs(case.instance.gangs)}
             alike = Counter(specs[one.namespace, one.name] for one in answer.unplaced)
@@ -100,7 +100,7 @@ def _why_no_offer(
     alone = Gang(pod.name, pod.namespace, (pod,), 1, lone=True)
     empty = replace(case.instance, nodes=(), running=(), gangs=(alone,), groups=(), left_out=())
     instance = with_one_of_each_offer(replace(question, offers=offers), empty)
-    answer = solve(instance, solve_options_on_clock(clock, _ALONE, 1))
+    answer = solve(instance, solve_options_on_clock(clock, ALONE, 1))
     if isinstance(answer, Placed) or not answer.unplaced:
         return ()
     return answer.unplaced[0].reasons
