@@ -5,7 +5,6 @@ first that has no place when its turn comes has a reservation: nothing starts th
 it off, as far as lengths are known, and what may go before it is bounded.
 """
 
-from collections.abc import Iterable
 from dataclasses import replace
 from time import monotonic
 
@@ -121,7 +120,7 @@ class AdmissionQueue:
         trial = AdmissionTrialCluster(
             self.scheduler,
             self._waiting,
-            self._ends(),
+            [RunningWorkload(ticket.told_end_us, pods) for ticket, pods in self._running.values()],
             now_us=now_us,
             ends_s=ends_s,
             options=options,
@@ -166,12 +165,6 @@ class AdmissionQueue:
     def running(self) -> tuple[str, ...]:
         """Keys of the workloads that run."""
         return tuple(self._running)
-
-    def _ends(self) -> Iterable[RunningWorkload]:
-        """Yield what runs, with the end that its length promises."""
-        for ticket, pods in self._running.values():
-            length_us = ticket.unit.length_us
-            yield RunningWorkload(None if length_us is None else ticket.start_us + length_us, pods)
 
     def _picked(self, trial: AdmissionTrialCluster, now_us: int) -> list[QueuePick]:
         """Dispatch what may start in the cluster of a trial, in order of fairness."""

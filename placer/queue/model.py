@@ -102,6 +102,11 @@ class DispatchTicket(NamedTuple):
     turn_us: int | None = None
     rises: tuple[VirtualTimeRiseByDispatch, ...] = ()
 
+    @property
+    def told_end_us(self) -> int | None:
+        """When the unit ends by the length that was told; None if none was."""
+        return None if self.unit.length_us is None else self.start_us + self.unit.length_us
+
 
 @dataclass(frozen=True, slots=True)
 class ReservedUnit:

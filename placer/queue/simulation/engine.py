@@ -127,10 +127,7 @@ class _Engine:
         """Return when running gangs should let their threads go, as far as the queue was told."""
         return [
             SimulatedThreadsHeldUntil(
-                None
-                if ticket.unit.length_us is None
-                else max(now_us, ticket.start_us + ticket.unit.length_us),
-                run.on,
+                None if ticket.told_end_us is None else max(now_us, ticket.told_end_us), run.on
             )
             for ticket, run in self._running.values()
         ]
