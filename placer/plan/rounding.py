@@ -208,7 +208,7 @@ class BinPurchaseLedger:
     """
 
     def __init__(
-        self, market: PurchaseProblem, barred: frozenset[int], planned: Sequence[int] | None = None
+        self, market: PurchaseProblem, barred: frozenset[int], planned: Sequence[int]
     ) -> None:
         """Begin with nothing bought.
 
@@ -220,7 +220,7 @@ class BinPurchaseLedger:
         """
         self._kinds = market.kinds
         self._barred = barred
-        self._planned = [0] * len(market.kinds) if planned is None else list(planned)
+        self._planned = planned
         self._bought = [0] * len(market.kinds)
         self._used = [0] * len(market.kinds)
         self._before = [0] * len(market.kinds)
