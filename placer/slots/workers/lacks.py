@@ -7,6 +7,7 @@ from placer.slots.compiled import CompiledDataflowJob, RegionGang
 from placer.slots.resources import ZERO, ResourceProfile, SlotResourceAmounts, slot_amount_shortages
 from placer.slots.workers.default_slots import slots_per_worker
 from placer.slots.workers.model import DataflowWorkers, SlotAllocationResult
+from placer.slots.workers.packing import rooms_for_new_slots
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +128,4 @@ def _held(workers: DataflowWorkers, slot: SlotResourceAmounts) -> int:
     """Return how many such slots the existing workers could hold."""
     if slot == ZERO:
         return 0
-    free = [w.available for w in workers.registered if not w.blocked]
-    return sum(
-        slots_per_worker(room, slot) for room in [*free, *(w.total for w in workers.pending)]
-    )
+    return sum(slots_per_worker(free, slot) for free, _, _ in rooms_for_new_slots(workers))
