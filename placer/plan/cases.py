@@ -87,11 +87,9 @@ def _cases(question: PlanQuestion, scenario: PlanScenario) -> Iterator[ScenarioU
         return
     least = question.survive.priority
     kept = tuple(gang for gang in demand if least is None or gang.priority >= least)
-    for loss, nodes, barred, one_less in _losses(question, question.survive, changed):
-        if nodes:
-            after = instance_after_loss(replace(changed, gangs=()), nodes)
-        else:
-            after = replace(changed, gangs=())
+    bare = replace(changed, gangs=())
+    for loss, nodes, barred, one_less in _losses(question, question.survive, bare):
+        after = instance_after_loss(bare, nodes) if nodes else bare
         gangs = (*after.gangs, *kept)
         keys = {gang.key for gang in gangs}
         instance = replace(
@@ -110,7 +108,7 @@ def _losses(
     """Yield each loss: its words, nodes that are there, offers lost whole, and one losing one."""
     if not survive.domain:
         # Nodes that are alike come to the same, however many there are.
-        for loss in losses_of_single_nodes(replace(instance, gangs=())):
+        for loss in losses_of_single_nodes(instance):
             yield loss.name, frozenset(loss.nodes), frozenset(), None
         for index, offer in enumerate(question.offers):
             yield f"one {offer.name}", frozenset(), frozenset(), index
