@@ -6,6 +6,7 @@ labels of namespaces, on which nodes have a host name, on whether pods are being
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from placer_models.affinity import EVERY_NAMESPACE, AffinityTerm
 from placer_models.kubernetes.label_selectors import (
@@ -122,10 +123,7 @@ def read_kube_pod_affinity_terms(
                 found = _written(
                     term, selector, namespace, RequiredOrPreferred.PREFERRED, apart=apart
                 )
-                try:
-                    heavy = replace(found.term, weight=weight.integer())
-                except ValueError as error:
-                    weight.refuse(str(error))
+                heavy = weight.checked(partial(replace, found.term, weight=weight.integer()))
                 yield replace(found, term=heavy)
 
 
