@@ -3,9 +3,10 @@
 import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any, TypeVar, get_args
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, GetCoreSchemaHandler, WithJsonSchema
+from pydantic_core import CoreSchema
 
 from placer_models.cpuset import MAX_CPU_ID, parse_cpu_list
 from placer_models.device_request import MAX_DEVICES
@@ -19,6 +20,8 @@ from placer_models.policy import (
     NodeBindPolicy,
 )
 from placer_models.quantity import parse_milli
+
+T = TypeVar("T")
 
 _RANGE = re.compile(r"([0-9]{1,6})(?:-([0-9]{1,6}))?")
 
@@ -74,6 +77,21 @@ def as_tuple(value: object) -> object:
     if isinstance(value, str | dict):
         return (value,)
     return tuple(value) if isinstance(value, list) else value  # no JSON any more
+
+
+class _OneOrSeveral:
+    """Makes a field of a tuple take a part alone for a list of one, also in the schema."""
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        part = get_args(source)[0]
+        takes = BeforeValidator(as_tuple, json_schema_input_type=part | source)
+        return takes.__get_pydantic_core_schema__(source, handler)
+
+
+OneOrSeveral = Annotated[tuple[T, ...], _OneOrSeveral()]
+"""One part, or a list of them."""
 
 
 CpuList = Annotated[
@@ -169,8 +187,3 @@ Amplification = Annotated[float, Field(ge=1, le=100), AfterValidator(_in_thousan
 
 Level = Annotated[str, AfterValidator(check_name)]
 """The name of a level of the network, such as ``rack``."""
-
-Levels = Annotated[
-    tuple[Level, ...], BeforeValidator(as_tuple, json_schema_input_type=Level | list[Level])
-]
-"""One level, or several."""

@@ -16,11 +16,11 @@ from placer_models.instance.fields import (
     DeviceCount,
     GpuList,
     Level,
-    Levels,
     Localities,
     Minor,
     MoveBudget,
     NodeBind,
+    OneOrSeveral,
     Pages,
     Percent,
     PodBindPolicy,
@@ -38,9 +38,9 @@ from placer_models.instance.wish_schema import (
     OneOf,
     PodAffinityPart,
     RequiredOrPreferredPart,
-    SpreadParts,
     TaintPart,
     TolerationPart,
+    TopologySpreadPart,
 )
 from placer_models.node_strategy import NodeStrategy
 from placer_models.pod import ContainerRole
@@ -177,7 +177,7 @@ class PodSpecPart(Part):
     labels: dict[str, str] = Field(default_factory=dict)
     affinity: PodAffinityPart | None = None
     anti_affinity: PodAffinityPart | None = None
-    topology_spread: SpreadParts = ()
+    topology_spread: OneOrSeveral[TopologySpreadPart] = ()
     joint_allocate: JointDevicesPart | None = None
     vf_selector: dict[str, dict[str, OneOf]] = Field(
         default_factory=dict,
@@ -228,8 +228,8 @@ class GangGatherPart(RequiredOrPreferredPart):
 
     expected = "levels with their strength, such as 'preferred: rack'"
 
-    required: Levels = ()
-    preferred: Levels = ()
+    required: OneOrSeveral[Level] = ()
+    preferred: OneOrSeveral[Level] = ()
 
 
 def _gather(value: object) -> object:

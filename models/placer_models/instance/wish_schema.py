@@ -8,7 +8,13 @@ from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 from placer_models.affinity import InNodeAffinityLevel
 from placer_models.files.part import Part
 from placer_models.host_ports import ANY_IP, MOST_PORT, HostPort, PortProtocol
-from placer_models.instance.fields import Count, PodBindPolicy, PodExclusivePolicy, as_tuple
+from placer_models.instance.fields import (
+    Count,
+    OneOrSeveral,
+    PodBindPolicy,
+    PodExclusivePolicy,
+    as_tuple,
+)
 from placer_models.node_affinity import NodeTerm
 from placer_models.policy import MOST_WEIGHT, JointDevicesScope
 from placer_models.selectors import COMPARING, LabelExpression, SelectorOperator
@@ -131,15 +137,6 @@ class PodLabelExpressionPart(LabelExpressionPart):
         return self
 
 
-PodExpressions = Annotated[
-    tuple[PodLabelExpressionPart, ...],
-    BeforeValidator(
-        as_tuple, json_schema_input_type=PodLabelExpressionPart | list[PodLabelExpressionPart]
-    ),
-]
-"""One expression, or several."""
-
-
 def label_expression_of(part: LabelExpressionPart) -> LabelExpression:
     """Return what one label must say."""
     return LabelExpression(part.key, part.operator, tuple(sorted({*(part.values or ())})))
@@ -155,7 +152,7 @@ class PodSelectorPart(Part):
     )
 
     match_labels: dict[str, str] | None = None
-    match_expressions: PodExpressions = ()
+    match_expressions: OneOrSeveral[PodLabelExpressionPart] = ()
 
     @model_validator(mode="after")
     def _is_given(self) -> Self:
@@ -208,13 +205,6 @@ class TopologySpreadPart(Part):
         return self
 
 
-SpreadParts = Annotated[
-    tuple[TopologySpreadPart, ...],
-    BeforeValidator(as_tuple, json_schema_input_type=TopologySpreadPart | list[TopologySpreadPart]),
-]
-"""One constraint, or several."""
-
-
 class PodAffinityTermPart(PodSelectorPart):
     """Pods that have these labels, and what being together with them means."""
 
@@ -243,36 +233,15 @@ class PodAffinityPart(RequiredOrPreferredPart):
 
     expected = "terms, such as 'required: {matchLabels: {app: web}}'"
 
-    required: Annotated[
-        tuple[PodAffinityTermPart, ...],
-        BeforeValidator(
-            as_tuple, json_schema_input_type=PodAffinityTermPart | list[PodAffinityTermPart]
-        ),
-    ] = ()
-    preferred: Annotated[
-        tuple[PreferredPodAffinityTermPart, ...],
-        BeforeValidator(
-            as_tuple,
-            json_schema_input_type=PreferredPodAffinityTermPart
-            | list[PreferredPodAffinityTermPart],
-        ),
-    ] = ()
-
-
-NodeExpressions = Annotated[
-    tuple[LabelExpressionPart, ...],
-    BeforeValidator(
-        as_tuple, json_schema_input_type=LabelExpressionPart | list[LabelExpressionPart]
-    ),
-]
-"""One expression about nodes, or several."""
+    required: OneOrSeveral[PodAffinityTermPart] = ()
+    preferred: OneOrSeveral[PreferredPodAffinityTermPart] = ()
 
 
 class NodeTermPart(Part):
     """Conditions on a node, all of which it must meet."""
 
-    match_expressions: NodeExpressions = ()
-    match_fields: NodeExpressions = ()
+    match_expressions: OneOrSeveral[LabelExpressionPart] = ()
+    match_fields: OneOrSeveral[LabelExpressionPart] = ()
 
     @model_validator(mode="after")
     def _is_a_term(self) -> Self:
@@ -299,16 +268,8 @@ class NodeAffinityPart(RequiredOrPreferredPart):
 
     expected = "terms, such as 'required: {matchExpressions: {key: zone, operator: Exists}}'"
 
-    required: Annotated[
-        tuple[NodeTermPart, ...],
-        BeforeValidator(as_tuple, json_schema_input_type=NodeTermPart | list[NodeTermPart]),
-    ] = ()
-    preferred: Annotated[
-        tuple[PreferredNodeTermPart, ...],
-        BeforeValidator(
-            as_tuple, json_schema_input_type=PreferredNodeTermPart | list[PreferredNodeTermPart]
-        ),
-    ] = ()
+    required: OneOrSeveral[NodeTermPart] = ()
+    preferred: OneOrSeveral[PreferredNodeTermPart] = ()
 
 
 class TaintPart(Part):
