@@ -31,18 +31,10 @@ def read_demand(part: ExpectedDemandPart | None, place: DocumentLocation) -> Exp
     found: dict[ExpectedShape, ExpectedPodPart] = {}
     for i, pod in enumerate(part.pods):
         at = place.at("pods", i)
-        amounts = []
-        for name, read, text in (
-            ("cpu", parse_cpu_milli, pod.cpu),
-            ("memory", parse_memory_bytes, pod.memory),
-        ):
-            try:
-                amounts.append(read(text))
-            except ValueError as error:
-                at.at(name).fault(str(error))
-        if len(amounts) < 2:
+        milli = at.at("cpu").parsed(parse_cpu_milli, pod.cpu, None)
+        memory_bytes = at.at("memory").parsed(parse_memory_bytes, pod.memory, None)
+        if milli is None or memory_bytes is None:
             continue
-        milli, memory_bytes = amounts
         if not pod.gpus and not milli:
             at.fault("asks for neither CPUs nor GPUs; give one of them")
             continue

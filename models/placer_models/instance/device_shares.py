@@ -106,10 +106,8 @@ def _share(
 ) -> DeviceShare | None:
     memory_bytes = None
     if part.memory is not None:
-        try:
-            memory_bytes = parse_bytes(part.memory)
-        except ValueError as error:
-            place.at("memory").fault(str(error))
+        memory_bytes = place.at("memory").parsed(parse_bytes, part.memory, None)
+        if memory_bytes is None:
             return None
         if not memory_bytes:
             place.at("memory").fault(

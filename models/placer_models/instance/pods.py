@@ -318,7 +318,7 @@ class InstancePodReader:
             if uid:
                 place.at("uid").fault("is that of one pod; write replicas one by one, or leave it")
             names = [f"{part.name}-{i}" for i in range(part.replicas)]
-            self._check_longest(names[-1], place)
+            place.at("name").parsed(check_name, names[-1], "")  # the longest of them
         pods = []
         for name in names:
             if not self.take(namespace, name, place):
@@ -343,12 +343,6 @@ class InstancePodReader:
     def take(self, namespace: str, name: str, place: DocumentLocation) -> bool:
         """Note the name of a pod; a second one of the same name is a fault."""
         return self._names.take((namespace, name), place)
-
-    def _check_longest(self, name: str, place: DocumentLocation) -> None:
-        try:
-            check_name(name)
-        except ValueError as error:
-            place.at("name").fault(str(error))
 
     def _containers(
         self, part: PodSpecPart, place: DocumentLocation

@@ -167,11 +167,7 @@ class InstanceRequestsReader:
         if MEMORY not in limits:
             place.fault("is beside the memory; give limits.memory, too", illegal=True)
             return None
-        try:
-            return parse_memory_bytes(limits[SWAP])
-        except ValueError as error:
-            place.fault(str(error))
-            return None
+        return place.parsed(parse_memory_bytes, limits[SWAP], None)
 
     def _check_shares(self, shares: Sequence[DeviceSharePart], place: DocumentLocation) -> None:
         """Refuse shares of what is not a device type, or is one under another name."""

@@ -296,10 +296,8 @@ class InstanceRunningPodReader:
         known = {str(numa): numa for numa in room}
         taken: dict[int, int] = {}
         for key, text in written.items():
-            try:
-                size = parse_bytes(text)
-            except ValueError as error:
-                at.at(key).fault(str(error))
+            size = at.at(key).parsed(parse_bytes, text, None)
+            if size is None:
                 continue
             if key not in known:
                 at.at(key).fault(
