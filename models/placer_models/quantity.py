@@ -80,6 +80,11 @@ def format_bytes(size: int) -> str:
     return str(size)
 
 
+def format_milli(milli: int) -> str:
+    """Write thousandths as people do: ``2``, ``1500m``."""
+    return f"{milli}m" if milli % 1000 else str(milli // 1000)
+
+
 def cpu_milli_text(milli: int) -> str:
     """Return thousandths of a CPU as CPUs, without the noun: ``1.5``."""
     return f"{milli / 1000:.3f}".rstrip("0").rstrip(".")

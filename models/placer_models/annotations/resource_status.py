@@ -19,7 +19,7 @@ from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.placement import PodPlacement
 from placer_models.pod import PodSpec
-from placer_models.quantity import format_bytes, parse_bytes, parse_milli
+from placer_models.quantity import format_bytes, format_milli, parse_bytes, parse_milli
 
 _CPU = "cpu"
 _MEMORY = "memory"
@@ -170,18 +170,14 @@ def read_resource_status_annotation(text: str) -> ResourceStatusAnnotation:
 
 
 def _numa_to_json(share: ResourceStatusNumaNode) -> dict[str, object]:
-    resources = {_CPU: _milli_text(share.cpu_milli)} if share.cpu_milli else {}
+    resources = {_CPU: format_milli(share.cpu_milli)} if share.cpu_milli else {}
     for page_bytes, size in share.hugepages_bytes:
         resources[f"{_HUGEPAGES}{format_bytes(page_bytes)}"] = format_bytes(size)
     if share.memory_bytes:
         resources[_MEMORY] = format_bytes(share.memory_bytes)
     for name, milli in share.more_milli:
-        resources[name] = _milli_text(milli)
+        resources[name] = format_milli(milli)
     return {"node": share.node, **({"resources": resources} if resources else {})}
-
-
-def _milli_text(milli: int) -> str:
-    return f"{milli}m" if milli % 1000 else f"{milli // 1000}"
 
 
 _Entry = TypeVar("_Entry", ResourceStatusNumaNode, AnnotatedSharedPool)

@@ -19,7 +19,7 @@ from placer_models.instance.demand_schema import ExpectedDemandPart, ExpectedPod
 from placer_models.instance.requests import parse_cpu_milli, parse_memory_bytes
 from placer_models.instance.wish_schema import TolerationPart
 from placer_models.node_affinity import NodeAffinity
-from placer_models.quantity import format_bytes
+from placer_models.quantity import format_bytes, format_milli
 
 
 def read_demand(part: ExpectedDemandPart | None, place: DocumentLocation) -> ExpectedDemand | None:
@@ -80,7 +80,7 @@ def expected_demand_to_dict(demand: ExpectedDemand | None) -> Json | None:
         pods=[
             ExpectedPodPart.written(
                 count=count,
-                cpu=none_if_default(_cpus(shape.cpu_milli), "0"),
+                cpu=none_if_default(format_milli(shape.cpu_milli), "0"),
                 memory=none_if_default(format_bytes(shape.memory_bytes), "0"),
                 gpus=shape.gpus,
                 gpu_milli=none_if_default(shape.gpu_milli or WHOLE_MILLI, WHOLE_MILLI),
@@ -100,10 +100,6 @@ def expected_demand_to_dict(demand: ExpectedDemand | None) -> Json | None:
         length=none_if_default(demand.length, STREAM_LENGTH),
         seed=none_if_default(demand.seed, DEMAND_SEED),
     )
-
-
-def _cpus(milli: int) -> str:
-    return f"{milli}m" if milli % 1000 else str(milli // 1000)
 
 
 class DemandFile(ExpectedDemandPart):

@@ -10,7 +10,7 @@ from placer_models.message_text import spelling_suggestion
 from placer_models.placement import NamespacedName, pod_or_gang_title
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import ExclusivePolicy, RequiredOrPreferred
-from placer_models.quantity import cpu_count_with_noun, format_bytes
+from placer_models.quantity import cpu_count_with_noun, format_bytes, format_milli
 from placer_models.taints import (
     UNSCHEDULABLE,
     Toleration,
@@ -284,8 +284,7 @@ class AskLess:
     def _amount_text(self) -> str:
         """The amount as it is written in files."""
         if self.resource == "cpu":
-            whole, milli = divmod(self.amount, 1000)
-            return f"{self.amount}m" if milli else str(whole)
+            return format_milli(self.amount)
         return (
             format_bytes(self.amount) if is_resource_in_bytes(self.resource) else str(self.amount)
         )
