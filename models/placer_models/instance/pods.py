@@ -229,16 +229,11 @@ class InstancePodReader:
         """Return what the pod asks for on some nodes."""
         found = []
         for i, written in enumerate(part.variants):
-            containers = []
-            for j, container in enumerate(written.containers):
-                at = place.at("variants", i, "containers", j)
-                requests, _ = self._requests.read(
-                    container.requests, container.limits, container.shares, at
-                )
-                containers.append(Container(container.name, requests, container.role))
-            limited = with_cpu_limits(tuple(containers), cpu_limits) if cpu_limits else containers
+            at = place.at("variants", i, "containers")
+            containers, _ = self._listed_containers(written.containers, at)
+            limited = with_cpu_limits(containers, cpu_limits) if cpu_limits else containers
             labels = tuple(sorted(written.node_labels.items()))
-            found.append(Variant(labels, tuple(limited)))
+            found.append(Variant(labels, limited))
         return tuple(found)
 
     def _going_with(
@@ -354,13 +349,18 @@ class InstancePodReader:
         for field in ("requests", "limits", "shares"):
             if getattr(part, field):
                 place.at(field).fault("the pod has containers; write it at each container")
+        return self._listed_containers(part.containers, place.at("containers"))
+
+    def _listed_containers(
+        self, parts: Sequence[ContainerPart], place: DocumentLocation
+    ) -> tuple[tuple[Container, ...], tuple[ContainerLimits, ...]]:
+        """Return the containers of a list, and the limits of each."""
         containers, limits = [], []
-        for i, container in enumerate(part.containers):
-            at = place.at("containers", i)
+        for i, part in enumerate(parts):
             requests, limit = self._requests.read(
-                container.requests, container.limits, container.shares, at
+                part.requests, part.limits, part.shares, place.at(i)
             )
-            containers.append(Container(container.name, requests, container.role))
+            containers.append(Container(part.name, requests, part.role))
             limits.append(limit)
         return tuple(containers), tuple(limits)
 
