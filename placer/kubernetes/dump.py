@@ -3,7 +3,7 @@
 Machines are given names; nodes with equal insides share one machine.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -145,7 +145,7 @@ def instance_of_cluster_objects(
     """
     if objects.cut_off:
         raise DumpError(objects.faults)  # nobody is to be blamed for what may be there
-    summary = DumpSummary(_read(objects), objects.skipped)
+    summary = DumpSummary(objects.counts_by_kind(), objects.skipped)
     objects, nominated = with_nominated_pods_bound(objects, summary)
     objects = with_extended_resource_claims(objects, summary)
     if objects.doubts.domains:
@@ -242,31 +242,6 @@ def _bound_here(
     if name in objects.closed:
         here.running = [replace(one, movable=False) for one in here.running]
     return here
-
-
-def _read(objects: ClusterObjects) -> Counter[str]:
-    """Return how many objects of each kind were read."""
-    kinds = {
-        "Node": len(objects.nodes),
-        "Namespace": len(objects.namespaces),
-        "Pod": len(objects.pods),
-        "NodeResourceTopology": len(objects.topologies),
-        "Device": len(objects.devices),
-        "PodGroup": len(objects.groups),
-        "PriorityClass": len(objects.priorities),
-        "ResourceSlice": len(objects.slices),
-        "DeviceClass": len(objects.device_classes),
-        "ResourceClaim": len(objects.claims),
-        "ResourceClaimTemplate": len(objects.claim_templates),
-        "PersistentVolume": len(objects.volumes),
-        "PersistentVolumeClaim": len(objects.volume_claims),
-        "StorageClass": len(objects.storage_classes),
-        "CSIDriver": len(objects.csi_drivers),
-        "CSINode": len(objects.csi_nodes),
-        "CSIStorageCapacity": len(objects.storage_capacities),
-        "VolumeAttachment": len(objects.attachments),
-    }
-    return Counter({kind: count for kind, count in kinds.items() if count})
 
 
 def _joined(

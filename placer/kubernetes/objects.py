@@ -1,9 +1,9 @@
 """Objects of a cluster as parts, by kind and name, added one at a time in any order."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from placer.kubernetes.doubts import UnreadableObjects
 from placer.kubernetes.salvage import (
@@ -66,9 +66,6 @@ from placer_models.placement import NamespacedName
 CLAIM_VERSIONS = tuple(f"resource.k8s.io/{version}" for version in ("v1", "v1beta2", "v1beta1"))
 """Versions of ResourceClaims and the kinds around them that are read."""
 
-K = TypeVar("K")
-P = TypeVar("P", bound="_Part")
-
 
 class _Part(Protocol):
     """The attributes that every part has."""
@@ -76,6 +73,49 @@ class _Part(Protocol):
     @property
     def identity(self) -> KubeObjectIdentity:
         """The identity of its object."""
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadKind:
+    """A kind of objects that is read.
+
+    Attributes:
+        field: The field of `ClusterObjects` that keeps them.
+        read: Returns the contents of an object.
+        apis: API groups of the kind, empty for the core one; or versions, where not all are read.
+
+    """
+
+    field: str
+    read: Callable[[Object], _Part]
+    apis: tuple[str, ...] = ("",)
+
+
+_STORAGE = ("storage.k8s.io",)
+
+_KINDS: Mapping[str, _ReadKind] = {
+    "Node": _ReadKind("nodes", read_kube_node),
+    "Namespace": _ReadKind("namespaces", read_kube_namespace),
+    "Pod": _ReadKind("pods", read_kube_pod),
+    "NodeResourceTopology": _ReadKind(
+        "topologies", read_kube_node_resource_topology, ("topology.node.k8s.io",)
+    ),
+    "Device": _ReadKind("devices", read_kube_koordinator_device, ("scheduling.koordinator.sh",)),
+    "PodGroup": _ReadKind("groups", read_kube_pod_group, (*CRD_GROUPS, KUBERNETES_GROUP)),
+    "PriorityClass": _ReadKind("priorities", read_kube_priority_class, ("scheduling.k8s.io",)),
+    "PersistentVolume": _ReadKind("volumes", read_kube_persistent_volume),
+    "PersistentVolumeClaim": _ReadKind("volume_claims", read_kube_volume_claim),
+    "StorageClass": _ReadKind("storage_classes", read_kube_storage_class, _STORAGE),
+    "CSIDriver": _ReadKind("csi_drivers", read_kube_csi_driver, _STORAGE),
+    "CSINode": _ReadKind("csi_nodes", read_kube_csi_node, _STORAGE),
+    "CSIStorageCapacity": _ReadKind("storage_capacities", read_kube_storage_capacity, _STORAGE),
+    "VolumeAttachment": _ReadKind("attachments", read_kube_volume_attachment, _STORAGE),
+    "ResourceSlice": _ReadKind("slices", read_kube_resource_slice, CLAIM_VERSIONS),
+    "DeviceClass": _ReadKind("device_classes", read_kube_device_class, CLAIM_VERSIONS),
+    "ResourceClaim": _ReadKind("claims", read_kube_resource_claim, CLAIM_VERSIONS),
+    "ResourceClaimTemplate": _ReadKind("claim_templates", read_kube_claim_template, CLAIM_VERSIONS),
+}
+"""All kinds that are read, by their names."""
 
 
 @dataclass(slots=True)
@@ -205,93 +245,35 @@ class ClusterObjects:
         message = f"{error.title}: {error.message}"
         self.faults.append(InputError(file, line, field_path_text(error.path), message))
 
+    def counts_by_kind(self) -> Counter[str]:
+        """Return how many objects of each kind were read."""
+        counts = {kind: len(self._kept(read)) for kind, read in _KINDS.items()}
+        return Counter({kind: count for kind, count in counts.items() if count})
+
     def _take(self, found: ParsedObject) -> bool:
-        group = found.api_version.rpartition("/")[0]
-        match found.kind:
-            case "Node" if not group:
-                self._put(self.nodes, found, read_kube_node, _name)
-            case "Namespace" if not group:
-                self._put(self.namespaces, found, read_kube_namespace, _name)
-            case "Pod" if not group:
-                part = self._put(self.pods, found, read_kube_pod, _key)
-                if self.keeps_whole and not part.node:
-                    self.whole[part.identity.key] = found.value
-            case "NodeResourceTopology" if group == "topology.node.k8s.io":
-                self._put(self.topologies, found, read_kube_node_resource_topology, _name)
-            case "Device" if group == "scheduling.koordinator.sh":
-                self._put(self.devices, found, read_kube_koordinator_device, _name)
-            case "PodGroup" if group in (*CRD_GROUPS, KUBERNETES_GROUP):
-                self._put(
-                    self.groups,
-                    found,
-                    read_kube_pod_group,
-                    lambda part: (part.is_kubernetes, *part.identity.key),
-                )
-            case "PriorityClass" if group == "scheduling.k8s.io":
-                self._put(self.priorities, found, read_kube_priority_class, _name)
-            case "PersistentVolume" if not group:
-                self._put(self.volumes, found, read_kube_persistent_volume, _name)
-            case "PersistentVolumeClaim" if not group:
-                self._put(self.volume_claims, found, read_kube_volume_claim, _key)
-            case _ if group == "storage.k8s.io":
-                return self._take_storage(found)
-            case _ if found.api_version in CLAIM_VERSIONS:
-                return self._take_claims(found)
-            case _:
-                return False
-        return True
-
-    def _take_claims(self, found: ParsedObject) -> bool:
-        match found.kind:
-            case "ResourceSlice":
-                self._put(self.slices, found, read_kube_resource_slice, _name)
-            case "DeviceClass":
-                self._put(self.device_classes, found, read_kube_device_class, _name)
-            case "ResourceClaim":
-                self._put(self.claims, found, read_kube_resource_claim, _key)
-            case "ResourceClaimTemplate":
-                self._put(self.claim_templates, found, read_kube_claim_template, _key)
-            case _:
-                return False
-        return True
-
-    def _take_storage(self, found: ParsedObject) -> bool:
-        match found.kind:
-            case "StorageClass":
-                self._put(self.storage_classes, found, read_kube_storage_class, _name)
-            case "CSIDriver":
-                self._put(self.csi_drivers, found, read_kube_csi_driver, _name)
-            case "CSINode":
-                self._put(self.csi_nodes, found, read_kube_csi_node, _name)
-            case "CSIStorageCapacity":
-                self._put(self.storage_capacities, found, read_kube_storage_capacity, _key)
-            case "VolumeAttachment":
-                self._put(self.attachments, found, read_kube_volume_attachment, _name)
-            case _:
-                return False
-        return True
-
-    def _put(
-        self,
-        known: dict[K, P],
-        found: ParsedObject,
-        read: Callable[[Object], P],
-        key: Callable[[P], K],
-    ) -> P:
-        part = read(found.value)
-        title = part.identity.title
-        if key(part) in known:
+        kind, api = _KINDS.get(found.kind), found.api_version
+        group = api.rpartition("/")[0]
+        if kind is None or (api if api in CLAIM_VERSIONS else group) not in kind.apis:
+            return False
+        part = kind.read(found.value)
+        known, key, title = self._kept(kind), _key(part), part.identity.title
+        if key in known:
             file, line = self.places[title]
             message = f"is given already at {file}:{line}; keep the newer of the two"
             raise KubernetesObjectError(title, ("metadata", "name"), message)
         self.places[title] = (found.file, found.line)
-        known[key(part)] = part
-        return part
+        known[key] = part
+        if self.keeps_whole and isinstance(part, KubePod) and not part.node:
+            self.whole[part.identity.key] = found.value
+        return True
+
+    def _kept(self, kind: _ReadKind) -> dict[object, _Part]:
+        known: dict[object, _Part] = getattr(self, kind.field)
+        return known
 
 
-def _name(part: _Part) -> str:
-    return part.identity.name
-
-
-def _key(part: _Part) -> NamespacedName:
-    return part.identity.key
+def _key(part: _Part) -> object:
+    """Return the key by which an object is kept among those of its kind."""
+    if isinstance(part, KubePodGroup):
+        return part.is_kubernetes, *part.identity.key
+    return part.identity.key if part.identity.namespace else part.identity.name
