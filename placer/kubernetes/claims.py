@@ -238,7 +238,7 @@ class WaitingPodClaimsOfDump:
         claim = self._objects.claims.get((namespace, one.claim)) if one.claim else None
         if claim is not None:
             if claim.allocation is not None:
-                found.keep(self._reached(claim))
+                found.keep(self._objects.nodes_with_access(claim.allocation.access))
                 if any(one.driver == CPU_DRIVER for one in claim.allocation.devices):
                     found.lacks.append(f"CPUs that {claim.identity.title} has already")
                 return []
@@ -314,16 +314,6 @@ class WaitingPodClaimsOfDump:
         """Let other pods hold the devices of a pod that is not asked about."""
         key = part.identity.key
         self._holders = {claim: pod for claim, pod in self._holders.items() if pod != key}
-
-    def _reached(self, claim: KubeResourceClaim) -> list[str]:
-        """Return the nodes where a claim's devices can be used."""
-        access = claim.allocation.access if claim.allocation else None
-        return [
-            name
-            for name, node in self._objects.nodes.items()
-            if access is not None
-            and access.includes(name, tuple(sorted(node.identity.labels.items())))
-        ]
 
     def _spec(
         self,

@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 
 from placer.kubernetes.objects import ClusterObjects
-from placer_models.kubernetes.node_access import DeviceAccessNodeSelector
 from placer_models.kubernetes.object_fields import KubernetesObjectError
 from placer_models.kubernetes.resource_slice import KubeResourceSlice
 from placer_models.placement import NamespacedName
@@ -36,8 +35,8 @@ def close_doubted_nodes(objects: ClusterObjects) -> None:
         if one.access is None:
             doubts.everywhere = True
             continue
-        nodes = _included(objects, one.access)
-        objects.closed |= nodes if len(nodes) == 1 else set()
+        nodes = objects.nodes_with_access(one.access)
+        objects.closed |= set(nodes) if len(nodes) == 1 else set()
     for key in doubts.claims:
         objects.closed |= _nodes_with(objects, key)
     objects.closed |= objects.nodes.keys() if doubts.everywhere else set()
@@ -59,12 +58,4 @@ def _of_pool(objects: ClusterObjects, pool: tuple[str, str]) -> list[KubeResourc
 
 def _nodes_of(objects: ClusterObjects, slices: Iterable[KubeResourceSlice]) -> set[str]:
     accesses = {access for part in slices for _, access in part.devices}
-    return {name for access in accesses for name in _included(objects, access)}
-
-
-def _included(objects: ClusterObjects, access: DeviceAccessNodeSelector) -> set[str]:
-    return {
-        name
-        for name, node in objects.nodes.items()
-        if access.includes(name, tuple(sorted(node.identity.labels.items())))
-    }
+    return {name for access in accesses for name in objects.nodes_with_access(access)}

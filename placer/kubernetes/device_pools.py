@@ -92,7 +92,7 @@ class PublishedDevicesOfDump:
                 places[key] = title
                 nodes = nodes_of.get(access)
                 if nodes is None:
-                    nodes = nodes_of[access] = _nodes(objects, access)
+                    nodes = nodes_of[access] = objects.nodes_with_access(access)
                 if len(nodes) != 1:
                     why = "several nodes can use" if nodes else "no Node of the dump can use"
                     found._pass_over((key, listed, title), why)
@@ -260,17 +260,6 @@ class PublishedDevicesOfDump:
 
     def _note(self, what: str, title: str) -> None:
         self.notes.setdefault(what, {})[title] = None
-
-
-def _nodes(objects: ClusterObjects, access: DeviceAccessNodeSelector) -> list[str]:
-    """Return the names of the nodes that can use a device."""
-    if access.node:
-        return [access.node] if access.node in objects.nodes else []
-    return [
-        name
-        for name, node in objects.nodes.items()
-        if access.includes(name, tuple(sorted(node.identity.labels.items())))
-    ]
 
 
 def _twice(title: str, place: int, key: _PoolKey, other: str) -> KubernetesObjectError:

@@ -21,6 +21,7 @@ from placer_models.kubernetes.device import KubeKoordinatorDevice, read_kube_koo
 from placer_models.kubernetes.device_class import KubeDeviceClass, read_kube_device_class
 from placer_models.kubernetes.namespaces import KubeNamespace, read_kube_namespace
 from placer_models.kubernetes.node import KubeNode, read_kube_node
+from placer_models.kubernetes.node_access import DeviceAccessNodeSelector
 from placer_models.kubernetes.object_fields import KubeObjectIdentity, KubernetesObjectError, Object
 from placer_models.kubernetes.pod import KubePod, read_kube_pod
 from placer_models.kubernetes.pod_gang import (
@@ -244,6 +245,16 @@ class ClusterObjects:
         file, line = self.places.get(error.title, ("", None))
         message = f"{error.title}: {error.message}"
         self.faults.append(InputError(file, line, field_path_text(error.path), message))
+
+    def nodes_with_access(self, access: DeviceAccessNodeSelector) -> list[str]:
+        """Return the names of the nodes that can use a device."""
+        if access.node:
+            return [access.node] if access.node in self.nodes else []
+        return [
+            name
+            for name, node in self.nodes.items()
+            if access.includes(name, tuple(sorted(node.identity.labels.items())))
+        ]
 
     def counts_by_kind(self) -> Counter[str]:
         """Return how many objects of each kind were read."""
