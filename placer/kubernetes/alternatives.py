@@ -15,9 +15,7 @@ class ClaimAlternativeChooser:
 
     def __init__(self, objects: ClusterObjects) -> None:
         self._allocated = frozenset(
-            device.key
-            for claim in objects.claims.values()
-            for device in (claim.allocation.devices if claim.allocation else ())
+            device.key for claim in objects.claims.values() for device in claim.devices
         )
         self._merged: dict[frozenset[tuple[str, int]], ClaimRequestMatchesByNode] = {}
 

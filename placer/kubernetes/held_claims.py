@@ -46,7 +46,7 @@ class DevicesHeldByClaimsOfDump:
         for claim in self.objects.claims.values():
             for error in cpu_faults.of(claim):
                 fault(error)
-            for i, one in enumerate(claim.allocation.devices if claim.allocation else ()):
+            for i, one in enumerate(claim.devices):
                 if one.key in known:
                     continue
                 of_pool = sorted(key[2] for key in known if key[:2] == one.key[:2])
@@ -131,5 +131,4 @@ class DevicesHeldByClaimsOfDump:
 
     def _devices(self, claim: KubeResourceClaim) -> list[PublishedNodeDevice | None]:
         """Return the devices that a claim was given; None for each that Placer gives to nobody."""
-        given = claim.allocation.devices if claim.allocation else ()
-        return [self.pools.by_key.get(one.key) for one in given]
+        return [self.pools.by_key.get(one.key) for one in claim.devices]

@@ -81,7 +81,7 @@ class CpusHeldByClaims:
     def _of_claim(self, claim: KubeResourceClaim) -> CpuSet | None:
         """Return the CPUs that a claim has, or None if it has unnamed ones."""
         found: set[int] = set()
-        for one in claim.allocation.devices if claim.allocation else ():
+        for one in claim.devices:
             if one.driver != CPU_DRIVER:
                 continue
             single = self.pools.by_key.get(one.key)
@@ -99,7 +99,7 @@ class CpusHeldByClaims:
 
     def _node(self, claim: KubeResourceClaim) -> str | None:
         """Return the node that a claim's CPUs are on, or None if it has none or that is unknown."""
-        for one in claim.allocation.devices if claim.allocation else ():
+        for one in claim.devices:
             if one.key in self.pools.several_cpus:
                 return self.pools.several_cpus[one.key].node
             if one.driver == CPU_DRIVER and one.key in self.pools.by_key:
@@ -108,8 +108,7 @@ class CpusHeldByClaims:
 
 
 def _milli(claim: KubeResourceClaim) -> int:
-    given = claim.allocation.devices if claim.allocation else ()
-    return sum(one.capacity_milli.get(CPU_CAPACITY, 0) for one in given)
+    return sum(one.capacity_milli.get(CPU_CAPACITY, 0) for one in claim.devices)
 
 
 _DEVICES = ("status", "allocation", "devices")

@@ -136,6 +136,11 @@ class KubeResourceClaim:
     finalizers: tuple[str, ...] = ()
     made_for: tuple[ClaimedExtendedResource, ...] = ()
 
+    @property
+    def devices(self) -> tuple[ClaimAllocatedDevice, ...]:
+        """The devices that it was given; none if there are none yet."""
+        return self.allocation.devices if self.allocation else ()
+
 
 @dataclass(frozen=True, slots=True)
 class KubeResourceClaimTemplate:
