@@ -112,7 +112,7 @@ class KubeRunningPodReader:
             _own(part, want, cpus, self.joined.node, self.owners)
         else:
             cpus = frozenset()
-        grants = self._granted(part, asked.spec)
+        grants = self._held(part, asked.spec).grants
         if part.claims:
             claimed = self._claimed(part, grants)
             asked = spec_with_claims(
@@ -210,12 +210,8 @@ class KubeRunningPodReader:
         )
         self.unknown |= types
 
-    def _granted(self, part: KubePod, spec: PodSpec) -> tuple[DeviceGrant, ...]:
-        """Return the devices that a pod holds, except those of its claims."""
-        return self._held(part, spec).grants
-
     def _held(self, part: KubePod, spec: PodSpec) -> DevicesHeldByKubePod:
-        """Return the devices that a pod holds or sees, and note which are given to nobody."""
+        """Return the devices that a pod holds or sees beside its claims; note which nobody gets."""
         held = held_devices(part, spec, self.joined, self.devices, self.holders, self.taken)
         if held.unresolved:
             self.summary.assume(
