@@ -51,6 +51,26 @@ class KubeRunningPod:
 
 
 @dataclass(slots=True)
+class UnseenHoldings:
+    """What pods of a node hold, or may hold, unseen: nobody else gets it.
+
+    Attributes:
+        unknown: Types of which some pod holds devices, but it is unknown which.
+        unasked: Devices that some pod has or sees without asking for them.
+        checkpoint: Those of ``unasked`` that the kubelet's checkpoint names.
+        unresolved: Those of ``unknown`` of which the checkpoint has ids that nobody knows.
+        hides_cpus: Whether some pod owns CPUs, but it is unknown which.
+
+    """
+
+    unknown: set[str] = field(default_factory=set)
+    unasked: set[DeviceKey] = field(default_factory=set)
+    checkpoint: set[DeviceKey] = field(default_factory=set)
+    unresolved: set[str] = field(default_factory=set)
+    hides_cpus: bool = False
+
+
+@dataclass(slots=True)
 class KubeRunningPodReader:
     """Reads the bound pods of one node, one after the other.
 
@@ -61,11 +81,7 @@ class KubeRunningPodReader:
         claims: Devices that ResourceClaims were given.
         reading: The facts that are needed to read containers.
         summary: Gets the assumptions that are made.
-        unknown: Types of which some pod holds devices, but it is unknown which.
-        unasked: Devices that some pod has or sees without asking for them.
-        checkpoint: Those of ``unasked`` that the kubelet's checkpoint names.
-        unresolved: Those of ``unknown`` of which the checkpoint has ids that nobody knows.
-        hides_cpus: Whether some pod owns CPUs, but it is unknown which.
+        unseen: What the pods hold, or may hold, unseen.
         owners: CPU -> title of the pod that owns it.
         holders: The holders of the node's devices.
         taken: Devices that are held by unknown holders.
@@ -78,11 +94,7 @@ class KubeRunningPodReader:
     claims: DevicesHeldByClaimsOfDump
     reading: ClusterFactsForRequests
     summary: DumpSummary
-    unknown: set[str] = field(default_factory=set)
-    unasked: set[DeviceKey] = field(default_factory=set)
-    checkpoint: set[DeviceKey] = field(default_factory=set)
-    unresolved: set[str] = field(default_factory=set)
-    hides_cpus: bool = False
+    unseen: UnseenHoldings = field(default_factory=UnseenHoldings)
     owners: dict[int, str] = field(default_factory=dict)
     holders: DeviceHolderLedger = field(default_factory=DeviceHolderLedger)
     taken: list[DeviceKey] = field(init=False)
@@ -160,7 +172,7 @@ class KubeRunningPodReader:
             minors = {
                 (kind, minor) for minor in minors_of_pod_in_device_status(part, kind, self.devices)
             }
-            self.unasked |= minors
+            self.unseen.unasked |= minors
             hidden |= set() if minors else {kind}
         if hidden:
             self._hide_devices(part, frozenset(hidden))
@@ -201,14 +213,14 @@ class KubeRunningPodReader:
             "pods whose own CPUs nobody names: no more are given out there",
             part.identity.title,
         )
-        self.hides_cpus = True
+        self.unseen.hides_cpus = True
 
     def _hide_devices(self, part: KubePod, types: frozenset[str]) -> None:
         self.summary.assume(
             "pods whose devices nobody names: no more of the type are given out there",
             part.identity.title,
         )
-        self.unknown |= types
+        self.unseen.unknown |= types
 
     def _held(self, part: KubePod, spec: PodSpec) -> DevicesHeldByKubePod:
         """Return the devices that a pod holds or sees beside its claims; note which nobody gets."""
@@ -221,15 +233,15 @@ class KubeRunningPodReader:
             )
         if nameless := held.unknown - held.unresolved:
             self._hide_devices(part, nameless)
-        self.unknown |= held.unknown
-        self.unresolved |= held.unresolved
-        self.checkpoint |= held.checkpoint
+        self.unseen.unknown |= held.unknown
+        self.unseen.unresolved |= held.unresolved
+        self.unseen.checkpoint |= held.checkpoint
         if held.unasked:
             self.summary.assume(
                 "pods that see devices beyond what they ask for: these are given to nobody",
                 part.identity.title,
             )
-            self.unasked |= held.unasked
+            self.unseen.unasked |= held.unasked
         return held
 
     def _claimed(self, part: KubePod, own: tuple[DeviceGrant, ...]) -> tuple[DeviceGrant, ...]:
@@ -237,7 +249,7 @@ class KubeRunningPodReader:
         claimed = self.claims.grants(part, own, self.holders, self.summary)
         if claimed is None:
             here = self.claims.pools.devices(self.joined.node.name)
-            self.unknown |= {one.type for one in here}
+            self.unseen.unknown |= {one.type for one in here}
             return ()
         return claimed
 

@@ -6,7 +6,7 @@ Memory and hugepages they hold by NUMA node: as they say, or as a guess.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from placer.kubernetes.bound_pod import KubeRunningPod, KubeRunningPodReader
+from placer.kubernetes.bound_pod import KubeRunningPod, KubeRunningPodReader, UnseenHoldings
 from placer.kubernetes.held_claims import DevicesHeldByClaimsOfDump
 from placer.kubernetes.salvage import pod_without_allocation_records
 from placer.kubernetes.summary import DumpSummary
@@ -15,7 +15,6 @@ from placer_models.annotations.resource_status import ResourceStatusNumaNode
 from placer_models.bound import is_bound_by_policy, numa_nodes_of_cpus, pool_on_numa_nodes
 from placer_models.cluster import Node, RunningPod
 from placer_models.cpuset import CpuSet
-from placer_models.device import DeviceKey
 from placer_models.instance.guessed_memory import (
     MEMORY,
     Holdings,
@@ -188,22 +187,14 @@ class RunningPodsOfKubeNode:
 
     Attributes:
         running: The pods that hold something there.
-        unknown: Types of which some pod holds devices, but it is unknown which.
-        unasked: Devices that some pod has or sees without asking for them.
-        checkpoint: Those of ``unasked`` that the kubelet's checkpoint names.
-        unresolved: Those of ``unknown`` of which the checkpoint has ids that nobody knows.
-        hides_cpus: Whether some pod owns CPUs, but it is unknown which.
+        unseen: What pods there hold, or may hold, unseen.
         pinned: CPUs that the kubelet has pinned to Guaranteed pods: BE pods do not share them,
             as they do those of other LSR pods (C6).
 
     """
 
     running: list[RunningPod]
-    unknown: set[str]
-    unasked: set[DeviceKey]
-    checkpoint: set[DeviceKey]
-    unresolved: set[str]
-    hides_cpus: bool
+    unseen: UnseenHoldings
     pinned: CpuSet
 
 
@@ -237,15 +228,7 @@ def read_pods_bound_to_node(
         one.asked = replace(one.asked, spec=specs.setdefault(one.asked.spec, one.asked.spec))
         read.append(one)
     pinned: CpuSet = frozenset().union(*(one.cpus for one in read if _is_pinned(one.part)))
-    found = RunningPodsOfKubeNode(
-        [],
-        reader.unknown,
-        reader.unasked,
-        reader.checkpoint,
-        reader.unresolved,
-        reader.hides_cpus,
-        pinned,
-    )
+    found = RunningPodsOfKubeNode([], reader.unseen, pinned)
     owned: dict[QosClass, CpuSet] = {}
     node = replace(joined.node, unpooled_cpus=joined.node.unpooled_cpus | pinned)
     for one in read:

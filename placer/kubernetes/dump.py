@@ -366,17 +366,18 @@ def _keep_plain_amounts(
 
 def _withhold_unseen(node: KubeNodeBuilder, here: RunningPodsOfKubeNode) -> None:
     """Withhold the devices and CPUs that pods of the node might hold unseen."""
+    unseen = here.unseen
     held = {(g.type, g.minor) for one in here.running for g in one.placement.devices}
     lost = {
         (device.type, device.minor)
         for device in node.machine.devices
-        if (device.type in here.unknown or (device.type, device.minor) in here.unasked)
+        if (device.type in unseen.unknown or (device.type, device.minor) in unseen.unasked)
         and (device.type, device.minor) not in held
     }
-    kept = {key for key in lost if key in here.checkpoint or key[0] in here.unresolved}
+    kept = {key for key in lost if key in unseen.checkpoint or key[0] in unseen.unresolved}
     node.withhold(lost, by_checkpoint=kept)
     node.unpool(here.pinned)
-    if here.hides_cpus:
+    if unseen.hides_cpus:
         node.hide_cpu_ids()
     node.system_pods = sum(one.pod.namespace == SYSTEM_NAMESPACE for one in here.running)
 
