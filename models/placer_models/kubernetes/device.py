@@ -23,7 +23,6 @@ from placer_models.kubernetes.object_fields import (
     KubeObjectFieldValue,
     KubeObjectIdentity,
     Object,
-    first_annotation_present,
     first_label_present,
     read_json_annotation,
     read_object_identity_and_fields,
@@ -89,16 +88,17 @@ def read_kube_koordinator_device(found: Object) -> KubeKoordinatorDevice:
                 "each device of a type has a minor of its own"
             )
         devices[device.type, device.minor] = device
-    table = first_annotation_present(root, *GPU_PARTITIONS)
     policy = first_label_present(root, GPU_PARTITION_POLICY)
-    # Neither key hides what the other says.
-    held = [part for key in DEVICE_CHECKPOINTS if (part := first_annotation_present(root, key))]
     return KubeKoordinatorDevice(
         identity=identity,
         devices=tuple(devices[key] for key in sorted(devices)),
-        partitions=_partitions(table) if table else None,
+        partitions=read_json_annotation(root, _partitions, *GPU_PARTITIONS),
         partition_policy=policy.word(PartitionPolicy) if policy else None,
-        checkpoints=tuple(one for part in held for one in read_json_annotation(part, _checkpoints)),
+        checkpoints=tuple(
+            one
+            for key in DEVICE_CHECKPOINTS  # neither hides what the other says
+            for one in read_json_annotation(root, _checkpoints, key) or ()
+        ),
         holders=tuple(_holders(root.get("status", "allocations"))),
     )
 
@@ -190,19 +190,16 @@ def _capacity(
     return tuple(found)
 
 
-def _partitions(part: KubeObjectFieldValue) -> PartitionTable:
-    def read(whole: LocatedJsonValue) -> PartitionTable:
-        found = set()
-        for size, listed in whole.members().items():
-            for item in listed.items():
-                fields = item.fields(("minors",))
-                minors = [minor.integer() for minor in item.need(fields, "minors").items()]
-                if str(len(set(minors))) != size:
-                    fields["minors"].refuse(f"names {len(set(minors))} GPUs; expected {size}")
-                found.add(tuple(sorted(minors)))
-        return tuple(sorted(found, key=lambda minors: (len(minors), minors)))
-
-    return read_json_annotation(part, read)
+def _partitions(whole: LocatedJsonValue) -> PartitionTable:
+    found = set()
+    for size, listed in whole.members().items():
+        for item in listed.items():
+            fields = item.fields(("minors",))
+            minors = [minor.integer() for minor in item.need(fields, "minors").items()]
+            if str(len(set(minors))) != size:
+                fields["minors"].refuse(f"names {len(set(minors))} GPUs; expected {size}")
+            found.add(tuple(sorted(minors)))
+    return tuple(sorted(found, key=lambda minors: (len(minors), minors)))
 
 
 def _checkpoints(whole: LocatedJsonValue) -> tuple[KubeletDevicesOfContainer, ...]:

@@ -19,7 +19,6 @@ from placer_models.kubernetes.object_fields import (
     KubeObjectFieldValue,
     KubeObjectIdentity,
     Object,
-    first_annotation_present,
     first_label_present,
     read_json_annotation,
     read_object_identity_and_fields,
@@ -106,13 +105,15 @@ def read_kube_node(found: Object) -> KubeNode:
     spec, status = root.get("spec"), root.get("status")
     capacity = read_resource_list(status.get("capacity"), without=SUMS)
     allocatable = read_resource_list(status.get("allocatable"), without=SUMS)
-    reserved_cpus, milli, size = _reservation(root)
-    reserved_cpus |= _system_cpus(root)
+    kept = read_json_annotation(root, _reservation, RESERVATION)
+    reserved_cpus, milli, size = kept or (frozenset(), 0, 0)
+    reserved_cpus |= read_json_annotation(root, _system_cpus, SYSTEM_QOS) or frozenset()
     bind = first_label_present(root, CPU_BIND_POLICY)
     strategy = first_label_present(root, NUMA_ALLOCATE_STRATEGY)
     alignment = first_label_present(root, *NUMA_TOPOLOGY_POLICIES)
     partitions = first_label_present(root, GPU_PARTITION_POLICY)
-    milli_per_cpu, amplified = _amplification(root)
+    ratios = read_json_annotation(root, _amplification, AMPLIFICATION)
+    milli_per_cpu, amplified = ratios or (1000, ())
     taints = tuple(_taint(item) for item in spec.get("taints").items())
     if spec.get("unschedulable").flag() and UNSCHEDULABLE not in taints:
         taints += (UNSCHEDULABLE,)
@@ -158,55 +159,32 @@ def _conditions(part: KubeObjectFieldValue) -> list[str]:
     return found
 
 
-def _reservation(root: KubeObjectFieldValue) -> tuple[CpuSet, int, int]:
+def _reservation(whole: LocatedJsonValue) -> tuple[CpuSet, int, int]:
     """Return the CPUs, milli CPUs and bytes that the annotation keeps for the system."""
-    said = first_annotation_present(root, RESERVATION)
-    if said is None:
-        return frozenset(), 0, 0
-
-    def read(whole: LocatedJsonValue) -> tuple[CpuSet, int, int]:
-        fields = whole.fields(("resources", "reservedCPUs", "applyPolicy"))
-        cpus = read_cpu_list(fields.get("reservedCPUs"))
-        amounts = fields["resources"].members() if "resources" in fields else {}
-        milli = amounts[CPU].amount(parse_milli) if CPU in amounts else 0
-        size = amounts[MEMORY].amount(parse_bytes) if MEMORY in amounts else 0
-        policy = fields["applyPolicy"].text() if "applyPolicy" in fields else ""
-        if policy not in ("", "Default", "ReservedCPUsOnly"):
-            fields["applyPolicy"].refuse(f"got {policy!r}; expected Default or ReservedCPUsOnly")
-        if policy == "ReservedCPUsOnly":
-            return cpus, 0, 0
-        return cpus, 1000 * len(cpus) if cpus else milli, size
-
-    return read_json_annotation(said, read)
+    fields = whole.fields(("resources", "reservedCPUs", "applyPolicy"))
+    cpus = read_cpu_list(fields.get("reservedCPUs"))
+    amounts = fields["resources"].members() if "resources" in fields else {}
+    milli = amounts[CPU].amount(parse_milli) if CPU in amounts else 0
+    size = amounts[MEMORY].amount(parse_bytes) if MEMORY in amounts else 0
+    policy = fields["applyPolicy"].text() if "applyPolicy" in fields else ""
+    if policy not in ("", "Default", "ReservedCPUsOnly"):
+        fields["applyPolicy"].refuse(f"got {policy!r}; expected Default or ReservedCPUsOnly")
+    if policy == "ReservedCPUsOnly":
+        return cpus, 0, 0
+    return cpus, 1000 * len(cpus) if cpus else milli, size
 
 
-def _system_cpus(root: KubeObjectFieldValue) -> CpuSet:
-    said = first_annotation_present(root, SYSTEM_QOS)
-    if said is None:
-        return frozenset()
-
-    def read(whole: LocatedJsonValue) -> CpuSet:
-        fields = whole.fields(("cpuset", "cpusetExclusive"))
-        alone = fields.get("cpusetExclusive")
-        # Koordinator's own default is exclusive: nobody else runs there.
-        return (
-            frozenset() if alone and alone.value is False else read_cpu_list(fields.get("cpuset"))
-        )
-
-    return read_json_annotation(said, read)
+def _system_cpus(whole: LocatedJsonValue) -> CpuSet:
+    fields = whole.fields(("cpuset", "cpusetExclusive"))
+    alone = fields.get("cpusetExclusive")
+    # Koordinator's own default is exclusive: nobody else runs there.
+    return frozenset() if alone and alone.value is False else read_cpu_list(fields.get("cpuset"))
 
 
-def _amplification(root: KubeObjectFieldValue) -> tuple[int, tuple[tuple[str, str], ...]]:
+def _amplification(whole: LocatedJsonValue) -> tuple[int, tuple[tuple[str, str], ...]]:
     """Return the milli per CPU, and other amplified resources; ratios up to 1 are ignored."""
-    said = first_annotation_present(root, AMPLIFICATION)
-    if said is None:
-        return 1000, ()
-
-    def read(whole: LocatedJsonValue) -> tuple[int, tuple[tuple[str, str], ...]]:
-        milli = {name: part.amount(parse_milli) for name, part in whole.members().items()}
-        if milli.get(CPU, 0) > MOST_MILLI_PER_CPU:
-            whole.members()[CPU].refuse(f"expected {MOST_MILLI_PER_CPU // 1000} at most")
-        more = sorted((name, f"{ratio / 1000:g}") for name, ratio in milli.items() if ratio > 1000)
-        return max(1000, milli.get(CPU, 0)), tuple(one for one in more if one[0] != CPU)
-
-    return read_json_annotation(said, read)
+    milli = {name: part.amount(parse_milli) for name, part in whole.members().items()}
+    if milli.get(CPU, 0) > MOST_MILLI_PER_CPU:
+        whole.members()[CPU].refuse(f"expected {MOST_MILLI_PER_CPU // 1000} at most")
+    more = sorted((name, f"{ratio / 1000:g}") for name, ratio in milli.items() if ratio > 1000)
+    return max(1000, milli.get(CPU, 0)), tuple(one for one in more if one[0] != CPU)

@@ -284,13 +284,29 @@ def _first(part: KubeObjectFieldValue, keys: tuple[str, ...]) -> KubeObjectField
     return next((part.get(key) for key in keys if texts.get(key)), None)
 
 
+def read_annotation(
+    root: KubeObjectFieldValue, read: Callable[[str], Read], *keys: str
+) -> Read | None:
+    """Return what a reader makes of the first of these annotations, or None if there is none.
+
+    Raises:
+        KubernetesObjectError: The reader refuses it.
+
+    """
+    part = first_annotation_present(root, *keys)
+    return part.checked(read, part.text()) if part else None
+
+
 def read_json_annotation(
-    part: KubeObjectFieldValue, read: Callable[[LocatedJsonValue], Read]
-) -> Read:
-    """Return what a reader makes of an annotation that is a JSON document.
+    root: KubeObjectFieldValue, read: Callable[[LocatedJsonValue], Read], *keys: str
+) -> Read | None:
+    """Return what a reader makes of the JSON in the first of these, or None if there is none.
 
     Raises:
         KubernetesObjectError: It is no such document, or not what it should be.
 
     """
+    part = first_annotation_present(root, *keys)
+    if part is None:
+        return None
     return part.checked(lambda: read(parse_located_json(part.text(), str(part.path[-1]))))

@@ -41,6 +41,7 @@ from placer_models.kubernetes.object_fields import (
     KubeObjectIdentity,
     Object,
     first_annotation_present,
+    read_annotation,
     read_json_annotation,
     read_object_identity_and_fields,
 )
@@ -199,17 +200,11 @@ def read_kube_pod(found: Object) -> KubePod:
     if claimed := claim_backed_extended_resources(root.get("status")):
         containers = tuple(container_without_claimed(one, claimed) for one in containers)
     own, own_limits = _requests(spec.get("resources"))
-    cpus = first_annotation_present(root, RESOURCE_SPEC)
-    given, laid = (
-        first_annotation_present(root, RESOURCE_STATUS),
-        first_annotation_present(root, MEMORY_STATUS),
-    )
-    allocated = first_annotation_present(root, DEVICE_ALLOCATED)
-    policy = first_annotation_present(root, NUMA_TOPOLOGY_SPEC)
+    partitions = first_annotation_present(root, GPU_PARTITION_SPEC)
     constraints = placement_constraints_of(
         spec, identity.namespace, tuple(sorted(identity.labels.items()))
     )
-    if first_annotation_present(root, GPU_PARTITION_SPEC):
+    if partitions:
         constraints = constraints.lacking(f"the annotation {GPU_PARTITION_SPEC}")
     return KubePod(
         identity=identity,
@@ -228,16 +223,12 @@ def read_kube_pod(found: Object) -> KubePod:
         own=own,
         own_limits=own_limits,
         gang=gang_of(root, identity.namespace),
-        cpus=cpus.checked(read_resource_spec_annotation, cpus.text())
-        if cpus
-        else ResourceSpecAnnotation(),
-        alignment=read_json_annotation(policy, _alignment) if policy else None,
+        cpus=read_annotation(root, read_resource_spec_annotation, RESOURCE_SPEC) or NO_SPEC,
+        alignment=read_json_annotation(root, _alignment, NUMA_TOPOLOGY_SPEC),
         devices=_device_wishes(root),
-        status=given.checked(read_resource_status_annotation, given.text()) if given else None,
-        memory_status=laid.checked(read_resource_status_annotation, laid.text()) if laid else None,
-        allocated=allocated.checked(read_device_allocated_annotation, allocated.text())
-        if allocated
-        else None,
+        status=read_annotation(root, read_resource_status_annotation, RESOURCE_STATUS),
+        memory_status=read_annotation(root, read_resource_status_annotation, MEMORY_STATUS),
+        allocated=read_annotation(root, read_device_allocated_annotation, DEVICE_ALLOCATED),
         claims=pod_claims(spec, root.get("status")),
         volumes=pod_volumes(spec, identity.name),
         kubelet_uid=_kubelet_uid(root),
@@ -388,11 +379,9 @@ def _alignment(whole: LocatedJsonValue) -> AlignmentPolicy | None:
 
 
 def _device_wishes(root: KubeObjectFieldValue) -> DeviceRequestAnnotations:
-    hints = first_annotation_present(root, DEVICE_ALLOCATE_HINT)
-    joint = first_annotation_present(root, DEVICE_JOINT_ALLOCATE)
     return DeviceRequestAnnotations(
-        hints.checked(read_device_hints_annotation, hints.text()) if hints else {},
-        read_json_annotation(joint, _joint) if joint else None,
+        read_annotation(root, read_device_hints_annotation, DEVICE_ALLOCATE_HINT) or {},
+        read_json_annotation(root, _joint, DEVICE_JOINT_ALLOCATE),
     )
 
 

@@ -26,6 +26,7 @@ from placer_models.kubernetes.object_fields import (
     KubeObjectIdentity,
     Object,
     first_annotation_present,
+    read_annotation,
     read_object_identity_and_fields,
 )
 from placer_models.kubernetes.resources import PODS, SUMS, KubeResourceList, read_resource_list
@@ -109,20 +110,16 @@ def read_kube_node_resource_topology(found: Object) -> KubeNodeResourceTopology:
 
     """
     identity, root = read_object_identity_and_fields(found, KIND, namespaced=False)
-    said = {
-        key: first_annotation_present(root, key)
-        for key in (CPU_TOPOLOGY, CPU_MANAGER_POLICY, POD_CPU_ALLOCS, CPU_SHARED_POOLS)
-    }
-    cpus, policy = said[CPU_TOPOLOGY], said[CPU_MANAGER_POLICY]
-    allocs, pools = said[POD_CPU_ALLOCS], said[CPU_SHARED_POOLS]
+    cpus = first_annotation_present(root, CPU_TOPOLOGY)
+    allocs = first_annotation_present(root, POD_CPU_ALLOCS)
     reported = cpus.checked(read_cpu_topology_annotation, cpus.text()) if cpus else ()
     if cpus:
         _check_cores(reported, cpus)
     given = allocs.checked(read_pod_cpu_allocs_annotation, allocs.text()) if allocs else ()
     if allocs:
         _check_allocs(given, allocs)
-    manager = policy.checked(read_cpu_manager_policy_annotation, policy.text()) if policy else None
-    shared = pools.checked(read_cpu_shared_pools_annotation, pools.text()) if pools else ()
+    manager = read_annotation(root, read_cpu_manager_policy_annotation, CPU_MANAGER_POLICY)
+    shared = read_annotation(root, read_cpu_shared_pools_annotation, CPU_SHARED_POOLS) or ()
     named = {
         _name_of(POD_CPU_ALLOCS): [alloc.cpuset for alloc in given],
         _name_of(CPU_SHARED_POOLS): [pool.cpuset for pool in shared],
