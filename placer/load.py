@@ -87,10 +87,8 @@ def load_instance(
     dumps = [path for path in paths if holds_kubernetes_objects(path)]
     if not dumps:
         read = [doc for path in paths for doc in _documents(read_text(path), path)]
-        return _instance(read, on_file, skip_illegal=skip_illegal)
-    beside = [path for path in paths if path not in dumps]
-    objects = _objects(bears_faults=bears_faults)
-    return _dump(dumps, on_summary, objects, beside=beside, who=who)
+        return build_instance_from_placer_files(read, _Finder(on_file), skip_illegal=skip_illegal)
+    return _dump(paths, dumps, _objects(bears_faults=bears_faults), on_summary, who)
 
 
 def load_cluster(
@@ -115,8 +113,7 @@ def load_cluster(
     dumps = [path for path in paths if holds_kubernetes_objects(path)]
     if not dumps:
         raise _no_objects(paths[0], "; get them: kubectl get nodes,pods -A -o yaml")
-    beside = [path for path in paths if path not in dumps]
-    return _dump(dumps, on_summary, objects, beside=beside, who=who)
+    return _dump(paths, dumps, objects, on_summary, who)
 
 
 def load_question(
@@ -233,7 +230,7 @@ def load_any(
 
     """
     if holds_kubernetes_objects(path):
-        return _dump([path], on_summary, _objects(bears_faults=bears_faults), who=who)
+        return _dump([path], [path], _objects(bears_faults=bears_faults), on_summary, who)
     text = read_text(path)
     if _is_topo(text, path):
         return _read_topo(text, path)
@@ -243,7 +240,7 @@ def load_any(
         return placement_from_document(documents[0])
     if kinds == [MACHINE]:
         return machine_from_document(documents[0])
-    return _instance(documents, on_file, skip_illegal=skip_illegal)
+    return build_instance_from_placer_files(documents, _Finder(on_file), skip_illegal=skip_illegal)
 
 
 def is_catalogue_machine(machine: Machine) -> bool:
@@ -276,12 +273,6 @@ def load_machine_file(path: Path) -> Machine:
     return machine_from_document(documents[0])
 
 
-def _instance(
-    documents: Sequence[DocumentInFile], on_file: OnFile | None, *, skip_illegal: bool
-) -> Instance:
-    return build_instance_from_placer_files(documents, _Finder(on_file), skip_illegal=skip_illegal)
-
-
 class _Finder:
     """Finds machines by name in the catalogue, and by path; reads each file once."""
 
@@ -308,17 +299,17 @@ def _objects(*, bears_faults: bool) -> "ClusterObjects":
 
 def _dump(
     paths: Sequence[Path],
+    dumps: Sequence[Path],
+    objects: "ClusterObjects",
     on_summary: OnSummary | None,
-    objects: "ClusterObjects | None" = None,
-    *,
-    beside: Sequence[Path] = (),
-    who: WaitingPodFilter = ALL,
+    who: WaitingPodFilter,
 ) -> Instance:
+    """Return the instance of a cluster, whose objects some of the files hold."""
     from placer.kubernetes.dump import read_dump
 
-    documents = [doc for path in beside for doc in _documents_beside(path)]
-    defaults = defaults_beside_objects(documents, shown_file_name(paths[0]))
-    instance, summary = read_dump(paths, objects, defaults, who)
+    documents = [doc for path in paths if path not in dumps for doc in _documents_beside(path)]
+    defaults = defaults_beside_objects(documents, shown_file_name(dumps[0]))
+    instance, summary = read_dump(dumps, objects, defaults, who)
     if on_summary is not None:
         on_summary(summary)
     return instance
