@@ -34,7 +34,7 @@ from placer_models.defaults import NO_DEFAULTS, Defaults
 from placer_models.device import GPU
 from placer_models.device_request import WHOLE_GPUS
 from placer_models.files.documents import shown_file_name
-from placer_models.files.errors import InputError
+from placer_models.files.errors import InputError, SeveralInputError
 from placer_models.kubernetes.counted_devices import (
     labels_of_node_listing_devices,
     with_amounts_as_counted_devices,
@@ -64,18 +64,13 @@ SHOWN = 20
 """The most faults that are reported; a dump may have thousands of the same kind."""
 
 
-class DumpError(InputError):
+class DumpError(SeveralInputError):
     """A dump that is refused. ``str()`` is its first fault.
 
     Attributes:
         faults: All faults, in the order of the files.
 
     """
-
-    def __init__(self, faults: Sequence[InputError]) -> None:
-        first = faults[0]
-        super().__init__(first.file, first.line, first.field, first.message, more=len(faults) - 1)
-        self.faults = tuple(faults)
 
     @property
     def messages(self) -> tuple[str, ...]:

@@ -52,12 +52,12 @@ class InputError(Exception):
 class SeveralInputError(InputError):
     """Several errors of input, each with a message of its own."""
 
-    def __init__(self, errors: Sequence[InputError]) -> None:
-        first = errors[0]
-        super().__init__(first.file, first.line, first.field, first.message, more=len(errors) - 1)
-        self.errors = tuple(errors)
+    def __init__(self, faults: Sequence[InputError]) -> None:
+        first = faults[0]
+        super().__init__(first.file, first.line, first.field, first.message, more=len(faults) - 1)
+        self.faults = tuple(faults)
 
     @property
     def messages(self) -> tuple[str, ...]:
         """All that a person is told, a line each."""
-        return tuple(str(error) for error in self.errors)
+        return tuple(str(fault) for fault in self.faults)
