@@ -124,14 +124,21 @@ def identifying_metadata(
     return {**metadata, "annotations": dict(annotations)} if annotations else metadata
 
 
+def identified_object(
+    identity: KubeObjectIdentity, annotations: Annotations, *, with_version: bool = True
+) -> dict[str, object]:
+    """Return an object of API version v1 with what identifies it, annotations and nothing else."""
+    metadata = identifying_metadata(identity, annotations, with_version=with_version)
+    return {"apiVersion": "v1", "kind": identity.kind, "metadata": metadata}
+
+
 def annotated_pod(identity: KubeObjectIdentity, annotations: Annotations) -> Object:
     """Return a Pod with annotations and nothing else.
 
     It works as a merge patch and for ``kubectl apply --server-side``. It has the uid and
     the resourceVersion, so the cluster refuses it if the pod has changed meanwhile.
     """
-    metadata = identifying_metadata(identity, annotations)
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}
+    return identified_object(identity, annotations)
 
 
 def annotation_file(dump: DumpWithPlacement) -> Iterator[EmittedFile]:

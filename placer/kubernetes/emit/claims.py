@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from placer.kubernetes.claims import WaitingPodClaimsOfDump
 from placer.kubernetes.device_pools import PublishedDevicesOfDump, PublishedNodeDevice
-from placer.kubernetes.emit.annotations import identifying_metadata
+from placer.kubernetes.emit.annotations import identified_object, identifying_metadata
 from placer.kubernetes.emit.placed_pods import DumpWithPlacement, EmittedFile, EmittedPod
 from placer.kubernetes.objects import ClusterObjects
 from placer.kubernetes.pod_claims import Label, ResolvedClaimRequest
@@ -92,12 +92,8 @@ def pod_claim_status_patch(claim: KubeResourceClaim, pod: KubeObjectIdentity) ->
         for one in claim.made_for
     ]
     given = {"resourceClaimName": claim.identity.name, "requestMappings": mappings}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": identifying_metadata(pod, {}, with_version=False),
-        "status": {"extendedResourceClaimStatus": given},
-    }
+    patch = identified_object(pod, {}, with_version=False)
+    return {**patch, "status": {"extendedResourceClaimStatus": given}}
 
 
 def pod_as_claim_consumer(pod: KubeObjectIdentity) -> Object:

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 
 from placer.counting.matching import maximum_matching
-from placer.kubernetes.emit.annotations import identifying_metadata
+from placer.kubernetes.emit.annotations import identified_object
 from placer.kubernetes.emit.placed_pods import DumpWithPlacement, EmittedFile
 from placer.kubernetes.free_volumes import FreeVolumesOfDump
 from placer.kubernetes.volume_access import NodesReachingVolumes
-from placer_models.kubernetes.object_fields import KubeObjectIdentity, Object
+from placer_models.kubernetes.object_fields import Object
 from placer_models.kubernetes.volume import (
     BOUND_BY_CONTROLLER,
     CLAIM_KIND,
@@ -36,12 +36,12 @@ def volume_claim_ref_patch(volume: KubePersistentVolume, claim: KubeVolumeClaim)
         "resourceVersion": asked.resource_version,
     }
     reference = {key: value for key, value in reference.items() if value}
-    return {**_patch(volume.identity, mark), "spec": {"claimRef": reference}}
+    return {**identified_object(volume.identity, mark), "spec": {"claimRef": reference}}
 
 
 def selected_node_patch(claim: KubeVolumeClaim, node: str) -> Object:
     """Return a merge patch of a claim, for which a volume is to be provisioned for a node."""
-    return _patch(claim.identity, {SELECTED_NODE: node})
+    return identified_object(claim.identity, {SELECTED_NODE: node})
 
 
 def volume_claim_patches(dump: DumpWithPlacement) -> Iterator[EmittedFile]:
@@ -88,10 +88,3 @@ def _chosen(
         here[key] = sorted(reached, key=lambda name: (known[name].capacity_bytes, name))
     must = [key for key in here if nodes[key] not in access.provisioned_for(claims[key])]
     return maximum_matching({key: here[key] for key in (*must, *here)})
-
-
-def _patch(identity: KubeObjectIdentity, annotations: Mapping[str, str]) -> dict[str, object]:
-    metadata = {
-        key: value for key, value in identifying_metadata(identity, annotations).items() if value
-    }
-    return {"apiVersion": "v1", "kind": identity.kind, "metadata": metadata}
