@@ -45,6 +45,7 @@ from placer_models.kubernetes.resource_claim import (
     ClaimDeviceRequest,
     KubeResourceClaim,
     KubeResourceClaimSpec,
+    is_request_meant,
 )
 from placer_models.node_affinity import NodeAffinity, NodeTerm, PreferredNodeTerm
 from placer_models.placement import NamespacedName
@@ -342,15 +343,7 @@ class WaitingPodClaimsOfDump:
         ]
         found.given += given
         return [
-            (
-                same,
-                [
-                    one
-                    for one in given
-                    if not same.requests
-                    or {one.request.name, one.request.name.partition("/")[0]} & set(same.requests)
-                ],
-            )
+            (same, [one for one in given if is_request_meant(one.request.name, same.requests)])
             for same in spec.constraints
         ]
 

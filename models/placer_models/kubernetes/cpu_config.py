@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
 from placer_models.kubernetes.listed_devices import CPU_DRIVER
 from placer_models.kubernetes.object_fields import Object
+from placer_models.kubernetes.resource_claim import is_request_meant
 
 CPUSET = ("opaque", "parameters", "cpuConfig", "cpuset")
 """The field of a configuration that names the CPUs."""
@@ -28,12 +29,11 @@ def configs_for_claim_request(configs: Sequence[Object], request: str) -> list[t
     A configuration without requests applies to all of them. One that names a request applies
     to each of its alternatives.
     """
-    names = {request, request.partition("/")[0]}
     found = []
     for i, config in enumerate(configs):
         opaque, requests = config.get("opaque"), config.get("requests")
-        named = not requests or (isinstance(requests, list) and not names.isdisjoint(requests))
-        if isinstance(opaque, Mapping) and opaque.get("driver") == CPU_DRIVER and named:
+        meant = not requests or (isinstance(requests, list) and is_request_meant(request, requests))
+        if isinstance(opaque, Mapping) and opaque.get("driver") == CPU_DRIVER and meant:
             found.append((i, config))
     return found
 

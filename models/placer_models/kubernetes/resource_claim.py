@@ -1,6 +1,6 @@
 """ResourceClaim and ResourceClaimTemplate: devices asked for, and devices given."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from placer_models.kubernetes.device_class import cel_expressions_in
@@ -41,6 +41,14 @@ class ClaimDeviceRequest:
     count: int | None = 1
     capacity_milli: Mapping[str, int] = field(default_factory=dict)
     lacks: tuple[str, ...] = ()
+
+
+def is_request_meant(request: str, names: Collection[str]) -> bool:
+    """Return whether these names of requests mean a request; none of them mean all requests.
+
+    The name of a request means each of its alternatives.
+    """
+    return not names or not {request, request.partition("/")[0]}.isdisjoint(names)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from placer_models.kubernetes.listed_devices import (
     SEVERAL_CPUS,
 )
 from placer_models.kubernetes.object_fields import KubeObjectIdentity, Object
-from placer_models.kubernetes.resource_claim import KubeResourceClaim
+from placer_models.kubernetes.resource_claim import KubeResourceClaim, is_request_meant
 from placer_models.node_affinity import NAME_FIELD
 from placer_models.placement import DeviceGrant, NamespacedName
 
@@ -261,7 +261,7 @@ def _configs(handed: Handed, objects: ClusterObjects) -> Iterator[Object]:
     for config in objects.device_classes[one.request.device_class].configs:
         yield {"source": "FromClass", "requests": names, **config}
     for requests, config in one.claim.spec.configs if one.claim else ():
-        if not requests or {one.request.name, one.request.name.partition("/")[0]} & set(requests):
+        if is_request_meant(one.request.name, requests):
             yield {
                 "source": "FromClaim",
                 **({"requests": list(requests)} if requests else {}),
