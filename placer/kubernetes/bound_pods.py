@@ -21,6 +21,7 @@ from placer_models.instance.guessed_memory import (
     PodWithUnlocatedMemory,
     guessed_memory_of_running_pods,
     numa_node_with_pool_room,
+    room_by_resource,
 )
 from placer_models.instance.guessed_room import Resource
 from placer_models.instance.running_defaults import (
@@ -62,7 +63,8 @@ def held_memory_of_bound_pods(
     What a pod does not say is guessed (`guessed_memory`), beside what all others say. Memory and
     pages beyond what there is count as well, because running pods may ask for more.
     """
-    room = _room(read, node)
+    asked = [one.asked.spec.requests for one in read]
+    room = room_by_resource(node.memory_bytes_in(), node.pages_in(), asked)
     said = [_said(one, room) for one in read]
     for held in said:
         for resource, amounts in held.items():
@@ -108,17 +110,6 @@ def numa_node_to_bind_to(
     """
     runners = _runners(beside, node, owned, [{} for _ in beside])
     return numa_node_with_pool_room(milli, node, owned, runners)
-
-
-def _room(read: Sequence[KubeRunningPod], node: Node) -> dict[Resource, dict[int, int]]:
-    """Return what NUMA nodes have of memory, and of each size of hugepages."""
-    pages = node.pages_in()
-    sizes = {size for _, size in pages}
-    sizes |= {h.page_bytes for one in read for h in one.asked.spec.requests.hugepages}
-    room: dict[Resource, dict[int, int]] = {MEMORY: node.memory_bytes_in()}
-    for size in sizes:
-        room[size] = {numa: count for (numa, of), count in pages.items() if of == size}
-    return room
 
 
 def _said(one: KubeRunningPod, room: Mapping[Resource, Mapping[int, int]]) -> Holdings:

@@ -16,7 +16,7 @@ Where that lets not all requests fit, who comes by the first rule only because m
 near gives way to the second. If not all fit even so, those that do are placed first.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations, islice
@@ -40,7 +40,7 @@ from placer_models.instance.running_defaults import (
     split_amount_over_numa_nodes,
 )
 from placer_models.placement import NamespacedName
-from placer_models.pod import PodSpec
+from placer_models.pod import PodSpec, Resources
 from placer_models.policy import BINDING, AlignmentPolicy, AlignmentScope, QosClass
 
 MEMORY = "memory"
@@ -92,6 +92,18 @@ class PodWithUnlocatedMemory:
 
 Holdings = dict[Resource, dict[int, int]]
 """MEMORY, or a page size in bytes -> NUMA node -> bytes or pages."""
+
+
+def room_by_resource(
+    memory_bytes: dict[int, int], pages: Mapping[tuple[int, int], int], asked: Iterable[Resources]
+) -> dict[Resource, dict[int, int]]:
+    """Return what NUMA nodes have of memory, and of hugepages of each size there or asked for."""
+    sizes = {size for _, size in pages}
+    sizes |= {one.page_bytes for requests in asked for one in requests.hugepages}
+    room: dict[Resource, dict[int, int]] = {MEMORY: memory_bytes}
+    for size in sizes:
+        room[size] = {numa: count for (numa, of), count in pages.items() if of == size}
+    return room
 
 
 def guessed_memory_of_running_pods(

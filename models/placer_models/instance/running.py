@@ -21,8 +21,8 @@ from placer_models.instance.guessed_memory import (
     MEMORY,
     PodWithUnlocatedMemory,
     guessed_memory_of_running_pods,
+    room_by_resource,
 )
-from placer_models.instance.guessed_room import Resource
 from placer_models.instance.hugepages import take_running_pod_hugepages
 from placer_models.instance.nodes import missing_device_message
 from placer_models.instance.pods import InstancePodReader
@@ -148,12 +148,8 @@ class InstanceRunningPodReader:
     def _guess(self, node: Node, seats: Sequence[_Seat], owned: Mapping[QosClass, CpuSet]) -> None:
         """Lay out the memory and the hugepages of pods that do not say where they have theirs."""
         held = self._held[node.name]
-        sizes = {size for _, size in held.pages} | {
-            asked.page_bytes for seat in seats for asked in seat.pod.spec.requests.hugepages
-        }
-        room: dict[Resource, dict[int, int]] = {MEMORY: held.room_bytes}
-        for size in sizes:
-            room[size] = {numa: count for (numa, of), count in held.pages.items() if of == size}
+        asked = [seat.pod.spec.requests for seat in seats]
+        room = room_by_resource(held.room_bytes, held.pages, asked)
         runners = [_runner(seat) for seat in seats]
         several = len(node.machine.topology.numa_nodes) > 1
         found = guessed_memory_of_running_pods(node, owned, runners, room)
