@@ -119,9 +119,7 @@ def load_cluster(
 def load_question(
     plan: Path,
     paths: Sequence[Path] = (),
-    on_file: OnFile | None = None,
     on_summary: OnSummary | None = None,
-    who: WaitingPodFilter = ALL,
     more: Sequence[tuple[str, int]] = (),
 ) -> "PlanQuestion":
     """Return the question of a plan, with the instance or the cluster that it is asked about.
@@ -129,9 +127,7 @@ def load_question(
     Args:
         plan: The file of the plan; ``-`` is standard input.
         paths: The files of the instance, or of a cluster's objects.
-        on_file: As in `load_instance`.
         on_summary: As in `load_instance`.
-        who: As in `load_instance`.
         more: Names of pods and gangs, as [NAMESPACE/]NAME, each with how many more of it wait.
 
     Raises:
@@ -142,23 +138,20 @@ def load_question(
     from placer.plan.file import read_question
 
     document = only_document(plan, "Plan")
-    find = _Finder(on_file)
+    find = _Finder()
     if any(holds_kubernetes_objects(path) for path in paths):
-        cluster = load_instance(paths, on_file, on_summary, who=who, bears_faults=True)
+        cluster = load_instance(paths, on_summary=on_summary, bears_faults=True)
         return read_question(document, (), find, cluster, more)
     documents = [doc for path in paths for doc in load_documents(path)]
     return read_question(document, documents, find, more=more)
 
 
-def load_offers(
-    plan: Path, cluster: Instance, on_file: OnFile | None = None
-) -> "tuple[tuple[NodeOffer, ...], str]":
+def load_offers(plan: Path, cluster: Instance) -> "tuple[tuple[NodeOffer, ...], str]":
     """Return the offers of a plan's file, and the currency of their prices.
 
     Args:
         plan: The file of the plan; ``-`` is standard input.
         cluster: The nodes that are there, and what runs on them.
-        on_file: As in `load_instance`.
 
     Raises:
         InputError: Something is wrong with the plan; it tells all faults.
@@ -166,7 +159,7 @@ def load_offers(
     """
     from placer.plan.file import read_offers
 
-    return read_offers(only_document(plan, "Plan"), _Finder(on_file), cluster)
+    return read_offers(only_document(plan, "Plan"), _Finder(), cluster)
 
 
 def _no_objects(path: Path, mend: str) -> InputError:
@@ -276,7 +269,7 @@ def load_machine_file(path: Path) -> Machine:
 class _Finder:
     """Finds machines by name in the catalogue, and by path; reads each file once."""
 
-    def __init__(self, on_file: OnFile | None) -> None:
+    def __init__(self, on_file: OnFile | None = None) -> None:
         self._on_file = on_file
         self._read: dict[Path, Machine] = {}
 
