@@ -1,7 +1,6 @@
 """Illegal pods that are bound: what counts of a pod that asks for what no pod may ask for."""
 
-from placer_models.device import GPU
-from placer_models.device_request import DEVICE_RESOURCES, PERCENT_TYPES, WHOLE_GPUS
+from placer_models.kubernetes.counted_devices import device_type_asked_by_resource
 from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_containers import (
     ClusterFactsForRequests,
@@ -54,11 +53,4 @@ def read_illegal_pod_spec(
 
 def device_types_asked(part: KubePod, reading: ClusterFactsForRequests) -> frozenset[str]:
     """Return the types of the devices that a pod asks for, whole or in part, rightly or not."""
-    names = device_amounts_asked(part, reading)
-    return frozenset(map(_type_of, names))
-
-
-def _type_of(resource: str) -> str:
-    if resource in PERCENT_TYPES:
-        return PERCENT_TYPES[resource]
-    return GPU if resource in DEVICE_RESOURCES or resource in WHOLE_GPUS else resource
+    return frozenset(map(device_type_asked_by_resource, device_amounts_asked(part, reading)))
