@@ -32,7 +32,6 @@ from placer_models.affinity import SYSTEM_NAMESPACE
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.defaults import NO_DEFAULTS, Defaults
 from placer_models.device import GPU
-from placer_models.device_request import WHOLE_GPUS
 from placer_models.files.documents import shown_file_name
 from placer_models.files.errors import InputError, SeveralInputError
 from placer_models.kubernetes.counted_devices import (
@@ -48,6 +47,7 @@ from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_containers import ClusterFactsForRequests
 from placer_models.kubernetes.pod_spec import qos_of
 from placer_models.kubernetes.pod_terms import PodAffinityTermContext
+from placer_models.kubernetes.resources import counts_devices_of
 from placer_models.kubernetes.stream import load_kubernetes_objects
 from placer_models.kubernetes.topology import KubeNodeResourceTopology
 from placer_models.kubernetes.who_waits import ALL, IgnorablePodRequirementKind, WaitingPodFilter
@@ -349,10 +349,7 @@ def _keep_plain_amounts(
     """Keep plain amounts only of resources that no node has as devices."""
     for _, name in node.joined.counted:
         summary.assume(f"nodes with {name} and no object that says which: counted alone", node.name)
-    devices = {name for name in node.extended if name in reading.types} | (
-        node.extended.keys() & set(WHOLE_GPUS) if GPU in reading.types else set()
-    )
-    for name in sorted(devices):
+    for name in sorted(name for name in node.extended if counts_devices_of(name, reading.types)):
         summary.assume(
             f"nodes with {name} and no object that says which: none is given out there", node.name
         )

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Set
 from dataclasses import replace
 
 from placer_models.device import GPU, Device
-from placer_models.device_request import DEVICE_RESOURCES, PERCENT_TYPES, WHOLE_GPUS
+from placer_models.device_request import DEVICE_RESOURCES, PERCENT_TYPES
 from placer_models.kubernetes.join import MOST_ZONE_DEVICES, NodeFromObjects
+from placer_models.kubernetes.resources import counts_devices_of
 from placer_models.visible_devices import UNNAMED_GPUS
 
 
@@ -26,7 +27,7 @@ def with_amounts_as_counted_devices(joined: NodeFromObjects, types: Set[str]) ->
 
     """
     node = joined.node
-    amounts = {name: n for name, n in node.extended if _is_counted(name, types)}
+    amounts = {name: n for name, n in node.extended if counts_devices_of(name, types)}
     kinds = [device_type_asked_by_resource(name) for name in amounts]
     counted = {
         device_type_asked_by_resource(name): (name, n)
@@ -50,10 +51,6 @@ def with_amounts_as_counted_devices(joined: NodeFromObjects, types: Set[str]) ->
         taken=(*joined.taken, *((one.type, one.minor) for one in found)),
         counted=tuple(sorted((kind, name) for kind, (name, _) in counted.items())),
     )
-
-
-def _is_counted(name: str, types: Set[str]) -> bool:
-    return name in types or (name in WHOLE_GPUS and GPU in types)
 
 
 def device_type_asked_by_resource(name: str) -> str:

@@ -4,10 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from placer_models.device import GPU
 from placer_models.device_request import (
-    DEVICE_RESOURCES,
-    WHOLE_GPUS,
     DeviceRequestError,
     devices_asked,
     undo_request_translation,
@@ -18,14 +15,12 @@ from placer_models.kubernetes.object_fields import IllegalPodObjectError
 from placer_models.kubernetes.pod import KubeContainer, KubePod
 from placer_models.kubernetes.pod_devices import with_percent_as_device_count
 from placer_models.kubernetes.pod_terms import ORDINARY, PodAffinityTermContext
-from placer_models.kubernetes.resources import KubeResourceList
+from placer_models.kubernetes.resources import SUMS, KubeResourceList, counts_devices_of
 from placer_models.pod import Container, ContainerRole, DeviceRequest, Resources
 from placer_models.topology import Hugepages
 
 OF_THE_POD = "pod-itself"
 """The container that stands for what a pod asks for beside its containers."""
-
-_SHARES = DEVICE_RESOURCES - frozenset(WHOLE_GPUS)
 
 _Amounts = Mapping[str, int]
 
@@ -78,7 +73,7 @@ def pod_containers_and_device_requests(
     """
     parts = _with_own(part)
     devices = [_devices(one.requests.other, reading) if with_devices else {} for one in parts]
-    if sum(not _SHARES.isdisjoint(asked) for asked in devices) > 1:
+    if sum(not SUMS.isdisjoint(asked) for asked in devices) > 1:
         devices = _in_one(parts, devices)
     containers: list[Container] = []
     demands: list[DeviceRequest] = []
@@ -157,12 +152,7 @@ def _devices(other: _Amounts, reading: ClusterFactsForRequests) -> dict[str, int
     return {
         name: amount
         for name, amount in other.items()
-        if amount
-        and (
-            name in _SHARES
-            or name in reading.types
-            or (name in WHOLE_GPUS and GPU in reading.types)
-        )
+        if amount and (name in SUMS or counts_devices_of(name, reading.types))
     }
 
 
@@ -183,7 +173,7 @@ def _in_one(
     total = apps + sidecars
     for phase in phases:
         total |= phase
-    first = next(i for i, asked in enumerate(devices) if not _SHARES.isdisjoint(asked))
+    first = next(i for i, asked in enumerate(devices) if not SUMS.isdisjoint(asked))
     return [dict(total) if i == first else {} for i in range(len(devices))]
 
 

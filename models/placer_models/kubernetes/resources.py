@@ -1,11 +1,12 @@
 """Lists of resources (``requests``, ``allocatable``) in whole units."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import lru_cache, reduce
 from operator import or_
 
+from placer_models.device import GPU
 from placer_models.device_request import DEVICE_RESOURCES, OTHER_SPELLINGS, WHOLE_GPUS
 from placer_models.kubernetes.object_fields import KubeObjectFieldValue
 from placer_models.quantity import parse_amount_rounding_up, parse_bytes
@@ -16,7 +17,7 @@ PODS = "pods"
 HUGEPAGES = "hugepages-"
 
 SUMS = DEVICE_RESOURCES - frozenset(WHOLE_GPUS)
-"""Resources that Koordinator adds up over the devices of a node."""
+"""Resources that Koordinator adds up over the devices of a node; pods ask by them for shares."""
 
 # Koordinator's own spelling of resources for batch pods was given up: it is no legal name.
 _BATCH = {
@@ -116,6 +117,11 @@ def read_resource_list(
                 amount.refuse(f"{today} is there twice, in two spellings; keep one of them")
             other[today] = amount.amount(_bytes)
     return KubeResourceList(cpu_milli, memory_bytes, hugepages, other)
+
+
+def counts_devices_of(name: str, types: Set[str]) -> bool:
+    """Return whether a resource counts whole devices of one of the types."""
+    return name in types or (name in WHOLE_GPUS and GPU in types)
 
 
 def largest_of_each_resource(lists: Sequence[KubeResourceList]) -> KubeResourceList:
