@@ -11,7 +11,7 @@ from placer_models.kubernetes.object_fields import (
     Object,
     read_object_identity_and_fields,
 )
-from placer_models.quantity import parse_amount_rounding_up
+from placer_models.kubernetes.resources import milli_rounding_up
 
 KIND = "ResourceClaim"
 TEMPLATE_KIND = "ResourceClaimTemplate"
@@ -271,10 +271,7 @@ def _allocation(part: KubeObjectFieldValue) -> ClaimAllocation:
 
 
 def _amounts(part: KubeObjectFieldValue) -> dict[str, int]:
-    return {
-        name: one.amount(lambda text: parse_amount_rounding_up(text, 1000))
-        for name, one in part.members().items()
-    }
+    return {name: one.amount(milli_rounding_up) for name, one in part.members().items()}
 
 
 def _raw(part: KubeObjectFieldValue) -> Object:

@@ -18,7 +18,7 @@ from placer_models.kubernetes.object_fields import (
     Object,
     read_object_identity_and_fields,
 )
-from placer_models.quantity import parse_amount_rounding_up
+from placer_models.kubernetes.resources import milli_rounding_up
 
 KIND = "ResourceSlice"
 
@@ -114,9 +114,7 @@ def _device(
             for key, one in body.get("attributes").members().items()
         },
         {
-            _full(key, driver): one.get("value").amount(
-                lambda text: parse_amount_rounding_up(text, 1000)
-            )
+            _full(key, driver): one.get("value").amount(milli_rounding_up)
             for key, one in body.get("capacity").members().items()
         },
         taints=tuple(

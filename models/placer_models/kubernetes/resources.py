@@ -33,7 +33,8 @@ def _bytes(amount: str | float) -> int:
 
 
 @lru_cache(4096)
-def _milli(amount: str | float) -> int:
+def milli_rounding_up(amount: str | float) -> int:
+    """Return an amount in thousandths; parts of one count as a whole one."""
     return parse_amount_rounding_up(amount, 1000)
 
 
@@ -98,7 +99,7 @@ def read_resource_list(
     other: dict[str, int] = {}
     for name, amount in part.members().items():
         if name == CPU:
-            cpu_milli = amount.amount(_milli)
+            cpu_milli = amount.amount(milli_rounding_up)
         elif name == MEMORY:
             memory_bytes = amount.amount(_bytes)
         elif name.startswith(HUGEPAGES):
