@@ -144,26 +144,20 @@ def read_gang_level_rules(
     part: GangTopologyPart, known: Collection[str], place: DocumentLocation
 ) -> tuple[GangNetworkLevelRule, ...]:
     """Return what a gang asks of levels; that it must be on one node is not among it."""
-    seen: dict[tuple[GangNetworkLevelRuleKind, str], RequiredOrPreferred] = {}
+    gathered: set[str] = set()
     rules = []
     for rule, at in _written(part, place):
+        gathers = rule.grouping is GangNetworkLevelRuleKind.GATHER
         if rule.level not in known:
             message = f"no node belongs to a {in_quotes(rule.level)}"
             if len(known) == 1:
                 message += "; give levels by 'networkTopology', or by 'domains' at the nodes"
             at.fault(message, name=rule.level, known=known)
-        elif (
-            rule.grouping,
-            rule.level,
-        ) in seen and rule.grouping is GangNetworkLevelRuleKind.GATHER:
+        elif gathers and rule.level in gathered:
             at.fault(f"{in_quotes(rule.level)} is asked for twice; keep one of them")
-        elif (
-            rule.level != NODE_LEVEL
-            or rule.grouping is not GangNetworkLevelRuleKind.GATHER
-            or not rule.required
-        ):
+        elif rule.level != NODE_LEVEL or not gathers or not rule.required:
             rules.append(rule)
-        seen[rule.grouping, rule.level] = rule.strength
+        gathered |= {rule.level} if gathers else set()
     return tuple(rules)
 
 
