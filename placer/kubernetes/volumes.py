@@ -95,12 +95,11 @@ class WaitingPodVolumesOfDump:
 
     def with_volumes(self, part: KubePod, asked: ParsedPodSpec) -> ParsedPodSpec:
         """Return what a waiting pod asks for, its volumes included."""
-        if self._ignored:
-            if part.volumes.claims or part.volumes.disks:
-                what = "volumes that nobody looks at (--ignore volumes)"
-                self._summary.assume(what, part.identity.title)
-            return asked
         if not (part.volumes.claims or part.volumes.disks):
+            return asked
+        if self._ignored:
+            what = "volumes that nobody looks at (--ignore volumes)"
+            self._summary.assume(what, part.identity.title)
             return asked
         found = _Found(self._access.all_nodes)
         for one in part.volumes.claims:
