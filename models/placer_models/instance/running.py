@@ -57,20 +57,21 @@ class _Held:
 class _Seat:
     """One running pod, as far as it is read."""
 
+    part: RunningPodPart
     pod: Pod
     node: Node
     place: DocumentLocation
     cpus: CpuSet
     devices: tuple[DeviceGrant, ...]
-    movable: bool
-    gang: str | None
     illegal: str
+    guessed: bool  # nobody says where its memory is
     memory: dict[int, int] | None = None
     hugepages: dict[tuple[int, int], int] | None = None
-    floats: bool = False  # it is said to be bound to no NUMA node
-    guessed: bool = False  # nobody says where its memory is
-    of_node: bool = False
-    restarts_with: str = ""
+
+    @property
+    def floats(self) -> bool:
+        """Whether it is said to be bound to no NUMA node."""
+        return self.part.cpuset == ""
 
 
 class InstanceRunningPodReader:
@@ -98,18 +99,14 @@ class InstanceRunningPodReader:
             held.room_bytes = node.memory_bytes_in()
             held.pages = node.pages_in()
         seat = _Seat(
+            part,
             pod,
             node,
             place,
             self._cpus(part, pod, node, place, illegal=bool(illegal)),
             self._devices(part, pod, node, place, illegal=bool(illegal)),
-            part.movable,
-            part.gang,
             illegal.text if illegal else "",
-            floats=part.cpuset == "",
-            guessed=part.memory_guessed,
-            of_node=part.of_node,
-            restarts_with=part.restarts_with,
+            part.memory_guessed,
         )
         if part.memory is not None:
             seat.memory = self._memory(part.memory, seat)
@@ -136,11 +133,11 @@ class InstanceRunningPodReader:
             RunningPod(
                 seat.pod,
                 _placement(seat, owned[seat.node.name]),
-                seat.movable,
+                seat.part.movable,
                 seat.illegal,
                 guessed=seat.guessed,
-                of_node=seat.of_node,
-                restarts_with=seat.restarts_with,
+                of_node=seat.part.of_node,
+                restarts_with=seat.part.restarts_with,
             )
             for seat in self._seats
         )
@@ -363,7 +360,7 @@ def _placed_on(
     return PodPlacement(
         name=pod.name,
         namespace=pod.namespace,
-        gang=seat.gang,
+        gang=seat.part.gang,
         node=node.name,
         cpuset=cpuset,
         containers=split_cpuset_over_containers(pod.spec, cpuset, node.machine.topology),
