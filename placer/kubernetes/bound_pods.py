@@ -144,9 +144,7 @@ def _runners(
     found = []
     for one, held in zip(read, said, strict=True):
         spec = one.asked.spec
-        near = {
-            n for n in numa_nodes_of_cpus_and_devices(node, one.cpus, one.devices) if n is not None
-        }
+        near = set(numa_nodes_of_cpus_and_devices(node, one.cpus, one.devices))
         homes = {share.node for share in bound_pool_numa_nodes(one, node)} & known
         near |= homes
         near |= {n for amounts in held.values() for n, amount in amounts.items() if amount}
@@ -157,7 +155,7 @@ def _runners(
             )
         found.append(
             PodWithUnlocatedMemory(
-                (one.part.identity.namespace, one.part.identity.name),
+                one.part.identity.key,
                 spec,
                 frozenset(near),
                 frozenset(homes),

@@ -313,11 +313,7 @@ def _runner(seat: _Seat) -> PodWithUnlocatedMemory:
     """Return what is known of where a pod is, and what is not."""
     spec, topology = seat.pod.spec, seat.node.machine.topology
     asked = spec.requests
-    near = {
-        n
-        for n in numa_nodes_of_cpus_and_devices(seat.node, seat.cpus, seat.devices)
-        if n is not None
-    }
+    near = set(numa_nodes_of_cpus_and_devices(seat.node, seat.cpus, seat.devices))
     near.update(seat.memory or ())
     near.update(numa for (numa, _), count in (seat.hugepages or {}).items() if count)
     homes: frozenset[int] | None = frozenset()
@@ -327,7 +323,7 @@ def _runner(seat: _Seat) -> PodWithUnlocatedMemory:
         elif is_bound_by_policy(spec, seat.node):
             homes = None
     return PodWithUnlocatedMemory(
-        (seat.pod.namespace, seat.pod.name),
+        seat.pod.key,
         spec,
         frozenset(near),
         homes,

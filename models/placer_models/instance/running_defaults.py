@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping
 
+from placer_models.bound import numa_nodes_of_cpus
 from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet
 from placer_models.placement import ContainerPlacement, DeviceGrant
@@ -24,7 +25,7 @@ def running_pool_cpus_of_node(
 
 
 def split_amount_over_numa_nodes(
-    amount: int, near: Collection[int | None], room: Mapping[int, int]
+    amount: int, near: Collection[int], room: Mapping[int, int]
 ) -> dict[int, int]:
     """Return how much of a pod's memory, or how many of its pages, each NUMA node gives.
 
@@ -34,7 +35,7 @@ def split_amount_over_numa_nodes(
 
     Args:
         amount: How many bytes or pages to lay out.
-        near: NUMA nodes as `numa_nodes_of_cpus_and_devices` returns them.
+        near: NUMA nodes of its own CPUs and devices.
         room: NUMA node -> what it has left.
 
     """
@@ -48,12 +49,13 @@ def split_amount_over_numa_nodes(
 
 def numa_nodes_of_cpus_and_devices(
     node: Node, cpus: CpuSet, devices: Iterable[DeviceGrant]
-) -> frozenset[int | None]:
-    """Return the NUMA nodes of a pod's own CPUs and of its devices."""
+) -> frozenset[int]:
+    """Return the NUMA nodes of a pod's own CPUs and of its devices, as far as they have one."""
+    topology = node.machine.topology
     held = {(grant.type, grant.minor) for grant in devices}
-    local = {node.machine.topology.cpu[c].numa_node for c in cpus & node.machine.topology.online}
-    local |= {d.numa_node for d in node.devices if (d.type, d.minor) in held}
-    return frozenset(local)
+    local = {d.numa_node for d in node.devices if (d.type, d.minor) in held}
+    local |= numa_nodes_of_cpus(cpus & topology.online, topology)
+    return frozenset(numa for numa in local if numa is not None)
 
 
 def split_cpuset_over_containers(
