@@ -22,6 +22,20 @@ class InterruptedSolveError(Exception):
 
 
 @contextmanager
+def ctrl_c_as_interrupted_solve() -> Iterator[None]:
+    """Tell of Ctrl-C before there is an answer as such.
+
+    Raises:
+        InterruptedSolveError: It came.
+
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise InterruptedSolveError from None
+
+
+@contextmanager
 def halt_on_ctrl_c() -> Iterator[SearchHalt]:
     """Yield what the first Ctrl-C calls; the second one ends the command."""
     halt = SearchHalt()

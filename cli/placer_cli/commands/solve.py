@@ -15,6 +15,7 @@ from placer_cli.console import error_console, print_dump_summary, print_note, re
 from placer_cli.emit import EmitOptions, parse_emit_option
 from placer_cli.exits import ExitCode
 from placer_cli.illegal import SkipIllegal, read_instance
+from placer_cli.interrupt import ctrl_c_as_interrupted_solve
 from placer_cli.options import (
     LARGEST_SEED,
     LEAST_S,
@@ -115,12 +116,10 @@ def solve_command(
     Exit codes: 0 all pods are placed; 1 some are not; 2 bad input; 3 no answer in time.
     Ctrl-C ends the search with the best answer so far.
     """
-    from placer_cli.interrupt import InterruptedSolveError
-
     options = SolveOptions(engine, time_limit, work_limit, seed=seed, strategy=strategy)
     if workers is not None:
         options = replace(options, workers=workers)
-    try:
+    with ctrl_c_as_interrupted_solve():
         emission = parse_emit_option(emit)
         who = waiting_pod_filter_from_options(scheduler_name, gated=gated, ignore=ignore)
         if what_if:
@@ -153,8 +152,6 @@ def solve_command(
                 every=every,
                 report=report,
             )
-    except KeyboardInterrupt:
-        raise InterruptedSolveError from None
     raise typer.Exit(_exit(answer))
 
 

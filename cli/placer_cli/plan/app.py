@@ -12,6 +12,7 @@ from placer_cli.commands_on_demand import command_group
 from placer_cli.console import error_console, print_drawing, print_dump_summary, result_console
 from placer_cli.draw.palette import STRONG
 from placer_cli.exits import ExitCode
+from placer_cli.interrupt import ctrl_c_as_interrupted_solve
 from placer_cli.options import MOST_WORKERS, format_option, number_option, seconds_option
 from placer_cli.output import OutputFormat, print_json_or_yaml
 from placer_cli.plan.fit import plan_fit_command
@@ -93,8 +94,6 @@ def plan_buy_command(
     none at any price; 2 bad input; 3 none was found in time. Ctrl-C ends the search with the best
     answer so far.
     """
-    from placer_cli.interrupt import InterruptedSolveError
-
     if growth is None and not each and (processes, executor) != (None, None):
         raise typer.BadParameter(
             "--processes and --executor are for many plans: give --growth or --each"
@@ -105,7 +104,7 @@ def plan_buy_command(
         raise typer.BadParameter("--report shows one mix: leave it or --each out")
     sweep_workers = sweep_workers_from_options(processes, executor)
     refuse_bad_report_path(report, [plan, *(instance or [])])
-    try:
+    with ctrl_c_as_interrupted_solve():
         questions = _questions(plan, instance or [], pod or [], each=each)
         if growth is not None:
             from placer_cli.plan.growing import solve_and_print_growth
@@ -118,8 +117,6 @@ def plan_buy_command(
                 questions, seconds, workers, work_limit, form, report, sweep_workers, each=each
             )
             code = max(map(_exit, answers))
-    except KeyboardInterrupt:
-        raise InterruptedSolveError from None
     raise typer.Exit(code)
 
 

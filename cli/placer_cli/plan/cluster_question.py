@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 from placer_cli.console import error_console, print_dump_summary
 from placer_cli.illegal import read_instance
@@ -15,8 +15,6 @@ from placer_cli.plan.sweeping import sweep_worker_errors_as_usage_errors
 from placer_cli.report.option import refuse_bad_report_path
 from placer_models.cluster import Instance
 from placer_models.kubernetes.who_waits import WaitingPodFilter
-
-_Answer = TypeVar("_Answer")
 
 AnswerFormat = Annotated[OutputFormat, format_option("How it is printed.")]
 
@@ -74,18 +72,3 @@ class PlanClusterQuestionOptions:
     def print_time(self, did: str) -> None:
         """Say how long it took to do what was done: reading, asking and telling."""
         error_console().print(f"{did} in {monotonic() - self._started_s:.2f} s", style="dim")
-
-
-def answer_or_raise_if_interrupted(ask: Callable[[], _Answer]) -> _Answer:
-    """Return the answer; Ctrl-C before there is one is told as such.
-
-    Raises:
-        NoAnswerError: There is none.
-
-    """
-    from placer_cli.interrupt import InterruptedSolveError
-
-    try:
-        return ask()
-    except KeyboardInterrupt:
-        raise InterruptedSolveError from None

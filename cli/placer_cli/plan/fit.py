@@ -8,13 +8,10 @@ import typer
 from placer_cli.console import print_drawing
 from placer_cli.exits import ExitCode
 from placer_cli.illegal import SkipIllegal
+from placer_cli.interrupt import ctrl_c_as_interrupted_solve
 from placer_cli.options import InstanceFiles, seconds_option
 from placer_cli.output import OutputFormat, print_json_or_yaml
-from placer_cli.plan.cluster_question import (
-    AnswerFormat,
-    PlanClusterQuestionOptions,
-    answer_or_raise_if_interrupted,
-)
+from placer_cli.plan.cluster_question import AnswerFormat, PlanClusterQuestionOptions
 from placer_cli.plan.sweeping import LEAST_S, ExecutorAddress, Processes, sweep_workers_from_options
 from placer_cli.report.option import ReportFile, report_footer, write_report
 from placer_cli.what_if import parse_changes
@@ -74,9 +71,8 @@ def plan_fit_command(
     who = waiting_pod_filter_from_options(scheduler_name, gated=gated, ignore=ignore)
     question = PlanClusterQuestionOptions(instance, form, report, who, skip_illegal)
     workers = sweep_workers_from_options(processes, executor)
-    steps = answer_or_raise_if_interrupted(
-        lambda: _fit(question, pod, exclude_nodes or [], what_if or [], seconds, workers)
-    )
+    with ctrl_c_as_interrupted_solve():
+        steps = _fit(question, pod, exclude_nodes or [], what_if or [], seconds, workers)
     raise typer.Exit(ExitCode.DONE if steps[0].count else ExitCode.NOT_ALL)
 
 

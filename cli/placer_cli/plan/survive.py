@@ -9,13 +9,10 @@ import typer
 from placer_cli.console import print_drawing
 from placer_cli.exits import ExitCode
 from placer_cli.illegal import SkipIllegal
+from placer_cli.interrupt import ctrl_c_as_interrupted_solve
 from placer_cli.options import InstanceFiles, number_option, seconds_option
 from placer_cli.output import OutputFormat, print_json_or_yaml
-from placer_cli.plan.cluster_question import (
-    AnswerFormat,
-    PlanClusterQuestionOptions,
-    answer_or_raise_if_interrupted,
-)
+from placer_cli.plan.cluster_question import AnswerFormat, PlanClusterQuestionOptions
 from placer_cli.plan.sweeping import LEAST_S, ExecutorAddress, Processes, sweep_workers_from_options
 from placer_cli.report.option import ReportFile, report_footer, write_report
 from placer_cli.what_if import MOST_MOVES
@@ -73,9 +70,8 @@ def plan_survive_command(
     who = waiting_pod_filter_from_options(scheduler_name, gated=gated, ignore=ignore)
     question = PlanClusterQuestionOptions(instance, form, report, who, skip_illegal)
     workers = sweep_workers_from_options(processes, executor)
-    answer = answer_or_raise_if_interrupted(
-        lambda: _survive(question, nodes or 1, domain or "", move_budget, offers, seconds, workers)
-    )
+    with ctrl_c_as_interrupted_solve():
+        answer = _survive(question, nodes or 1, domain or "", move_budget, offers, seconds, workers)
     raise typer.Exit(ExitCode.NOT_ALL if answer.failed else ExitCode.DONE)
 
 
