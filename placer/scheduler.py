@@ -46,7 +46,7 @@ from placer_models.cluster import Instance, Node, RunningPod, nodes_with_default
 from placer_models.defaults import NO_DEFAULTS, Defaults
 from placer_models.demand import ExpectedDemand
 from placer_models.node_strategy import NodeStrategy
-from placer_models.placement import NamespacedName, Placement, PodPlacement
+from placer_models.placement import Move, NamespacedName, Placement, PodPlacement
 from placer_models.pod import pods_of_gangs
 from placer_models.typed import check_argument_types
 
@@ -174,8 +174,7 @@ class Scheduler:
         state = self._state
         if pod not in state.node_of:
             raise UnknownPodError((pod,))
-        pods = state.of(state.node_of[pod]).pods
-        return next(runner.placement for runner in pods if runner.pod.key == pod)
+        return state.runner(pod).placement
 
     @check_argument_types
     def running_on(self, node: str) -> tuple[RunningPod, ...]:
@@ -260,9 +259,7 @@ class Scheduler:
             )
             if after is None:
                 after = cluster_with_batch_placed(state, batch, decision.placement.pods)
-            followers = changed_places(state, after)
-            change = ClusterChange(after.version, followers, moved=decision.moves)
-            self._state = after
+            change = self._become(after, moved=decision.moves)
         return replace(decision, change=change)
 
     @check_argument_types
@@ -299,13 +296,8 @@ class Scheduler:
             if isinstance(after, Refusal):
                 self._earlier = decision.placement
                 return after
-            change = replace(
-                _change(state, after),
-                laid_anew=places_changed_since_decision(after, decision),
-                moved=decision.moves,
-            )
-            self._state = after
-        return change
+            laid_anew = places_changed_since_decision(after, decision)
+            return self._become(after, laid_anew=laid_anew, moved=decision.moves)
 
     @check_argument_types
     def explain(
@@ -482,9 +474,16 @@ class Scheduler:
         old = self._state.of(node.name).node
         return self._state if node == old else self._state.with_node(node)
 
-    def _become(self, after: NodesAndPods, misfits: tuple[Misfit, ...] = ()) -> ClusterChange:
+    def _become(
+        self,
+        after: NodesAndPods,
+        misfits: tuple[Misfit, ...] = (),
+        laid_anew: tuple[PodPlacement, ...] = (),
+        moved: tuple[Move, ...] = (),
+    ) -> ClusterChange:
         """Change the state; the last thing that a call does."""
-        change = _change(self._state, after, *misfits)
+        followers = changed_places(self._state, after)
+        change = ClusterChange(after.version, followers, misfits, laid_anew, moved)
         self._state = after
         return change
 
@@ -494,7 +493,3 @@ def _open(nodes: tuple[Node, ...], running: tuple[RunningPod, ...], version: int
     check_running_pods(running, {node.name for node in nodes})
     with without_garbage_collection():
         return nodes_and_pods_of(nodes, running, version)
-
-
-def _change(old: NodesAndPods, new: NodesAndPods, *misfits: Misfit) -> ClusterChange:
-    return ClusterChange(new.version, changed_places(old, new), misfits)
