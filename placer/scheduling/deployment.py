@@ -105,8 +105,9 @@ def places_changed_since_decision(
     after: NodesAndPods, decision: Decision
 ) -> tuple[PodPlacement, ...]:
     """Return the places of a decision's pods that differ from those in the decision."""
-    said = {place.key: place for place in decision.placement.pods}
-    return tuple(place for place in _places(after, decision) if place != said[place.key])
+    said = decision.placement.pods
+    now = after.places_now(said)
+    return tuple(place for place, before in zip(now, said, strict=True) if place != before)
 
 
 def _node_by_node(
@@ -126,7 +127,7 @@ def _node_by_node(
     settled: list[PodPlacement] = []
     gone: list[DecisionResourceShortage] = []
     broken: list[tuple[Instance, Placement]] = []
-    decided = _places(after, decision)
+    decided = after.places_now(decision.placement.pods)
     for name in sorted({place.node for place in decided}):
         here = Placement(tuple(place for place in decided if place.node == name))
         asked = _alone(state, decision, name)
@@ -258,19 +259,10 @@ def _gone_beside(
     yield from dict.fromkeys(gone for some in found for gone in some)
 
 
-def _places(after: NodesAndPods, decision: Decision) -> tuple[PodPlacement, ...]:
-    """Return the places of a decision's pods in a state that holds them, in the same order."""
-    found = {
-        runner.pod.key: runner.placement
-        for name in {place.node for place in decision.placement.pods}
-        for runner in after.of(name).pods
-    }
-    return tuple(found[place.key] for place in decision.placement.pods)
-
-
 def _found(state: NodesAndPods, after: NodesAndPods, decision: Decision) -> tuple[Breach, ...]:
     """Return the judge's breaches for all pods that a decision places, as the state holds them."""
-    return breaches(_touched(state, decision), Placement(_places(after, decision)))
+    now = Placement(after.places_now(decision.placement.pods))
+    return breaches(_touched(state, decision), now)
 
 
 def _touched(state: NodesAndPods, decision: Decision) -> Instance:

@@ -161,16 +161,8 @@ class _Turn:
             self._arriving.all(self._look_at_demand)
         if not self._has_looked:
             return InTurnPlacementResult(Placement(tuple(self._places)), None)
-        state, keys = self._with_all(), {place.key for place in self._places}
-        there = {
-            runner.pod.key: runner.placement
-            for node in {place.node for place in self._places}
-            for runner in state.of(node).pods
-            if runner.pod.key in keys
-        }
-        return InTurnPlacementResult(
-            Placement(tuple(there[place.key] for place in self._places)), state
-        )
+        state = self._with_all()
+        return InTurnPlacementResult(Placement(state.places_now(self._places)), state)
 
     def _columns_now(self) -> SimpleNodeColumns | None:
         """Return columns of the cluster as it is, if they may be asked."""

@@ -146,6 +146,15 @@ class NodesAndPods:
         """Return a pod that runs."""
         return next(r for r in self.of(self.node_of[key]).pods if r.pod.key == key)
 
+    def places_now(self, places: Sequence[PodPlacement]) -> tuple[PodPlacement, ...]:
+        """Return the places of the same pods as this state holds them, in the same order."""
+        found = {
+            runner.pod.key: runner.placement
+            for name in {place.node for place in places}
+            for runner in self.of(name).pods
+        }
+        return tuple(found[place.key] for place in places)
+
     def with_pods(self, pods: Iterable[RunningPod]) -> "NodesAndPods":
         """Return the state with more pods, each on the node of its place."""
         return self.replaced((), pods)
