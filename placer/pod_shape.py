@@ -86,16 +86,11 @@ def _shape_in_file(
     text: str, file: Path, paths: Sequence[Path], instance: Instance, who: WaitingPodFilter
 ) -> tuple[Pod, Instance]:
     """Return the pod of a file that is read beside those of the instance."""
-    if any(holds_kubernetes_objects(path) for path in paths) != holds_kubernetes_objects(file):
-        expected = (
-            "a Pod object" if not holds_kubernetes_objects(file) else "an Instance with one pod"
-        )
-        raise InputError(
-            shown_file_name(file),
-            None,
-            "",
-            f"is in another language than the instance; expected {expected}",
-        )
+    of_cluster = any(map(holds_kubernetes_objects, paths))
+    if of_cluster != holds_kubernetes_objects(file):
+        expected = "a Pod object" if of_cluster else "an Instance with one pod"
+        message = f"is in another language than the instance; expected {expected}"
+        raise InputError(shown_file_name(file), None, "", message)
     both = load_instance([*paths, file], who=who)
     known = {gang.key for gang in instance.gangs}
     known |= {(one.namespace, one.name) for one in instance.left_out}
