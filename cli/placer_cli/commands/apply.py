@@ -1,11 +1,14 @@
 """``placer apply``: the cgroups of this machine do what a placement says."""
 
+import socket
 import stat
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from placer.node.errors import HostCannotApplyError, InapplicableDocumentError
 from placer_cli.console import error_console, print_drawing
 from placer_cli.exits import ExitCode
 from placer_cli.illegal import SkipIllegal, read_instance
@@ -20,6 +23,7 @@ from placer_cli.output import (
     replace_file_with_text,
     write_files_below_folder,
 )
+from placer_models.files.errors import InputError
 from placer_models.node_placement import MAX_GENERATION
 
 if TYPE_CHECKING:
@@ -108,8 +112,6 @@ def apply_command(
     Exit codes: 0 done; 2 bad input; 4 the node refused, or is only observed.
     """
     from placer.node.container_roots import CONTAINER_ROOTS, check_cgroup_path_syntax
-    from placer.node.errors import HostCannotApplyError, InapplicableDocumentError
-    from placer_models.files.errors import InputError
 
     if documents is not None:
         if node or here or dry_run or to_document or render or bundle:
@@ -139,8 +141,6 @@ def apply_command(
 
 def _refuse_open_files(files: list[Path]) -> None:
     """Refuse to do as root what any user may have written."""
-    from placer_models.files.errors import InputError
-
     for file in files:
         if file.is_file() and file.stat().st_mode & stat.S_IWOTH:
             message = (
@@ -154,13 +154,9 @@ def _document(
     files: list[Path], node: str | None, generation: int | None, *, skip_illegal: bool
 ) -> "NodePlacement":
     """Read the document of a node, or make it of an instance and a placement."""
-    import socket
-    from dataclasses import replace
-
     from placer.load import load_placement
     from placer.node.document import placement_of_node
     from placer_models.files.documents import load_documents
-    from placer_models.files.errors import InputError
     from placer_models.instance.node_file import read_node_placement_document
     from placer_models.message_text import near_or_first_names_text
 
@@ -195,7 +191,6 @@ def _write_all(
     """Write the documents of all nodes; none, where one of them cannot be."""
     from placer.load import load_placement
     from placer.node.document import node_placement_faults, placement_of_each_node
-    from placer_models.files.errors import InputError
     from placer_models.instance.node_file import node_placement_document_to_dict
 
     if len(files) == 1:
@@ -219,12 +214,8 @@ def _write_all(
 
 def _renewed(file: Path, wanted: "NodePlacement", generation: int | None) -> "NodePlacement | None":
     """Return a document with its generation; None where the file says the same already."""
-    from dataclasses import replace
-
     from placer.node.apply import next_document_generation
-    from placer.node.errors import InapplicableDocumentError
     from placer_models.files.documents import load_documents
-    from placer_models.files.errors import InputError
     from placer_models.instance.node_file import read_node_placement_document
 
     if not file.exists():
@@ -250,12 +241,8 @@ def _write(
     bundles: list[str],
     root: str,
 ) -> None:
-    from dataclasses import replace
-
     from placer.node.document import node_placement_faults
-    from placer.node.errors import InapplicableDocumentError
     from placer.node.render.folder import edited_oci_config, rendered_container_files
-    from placer_models.files.errors import InputError
     from placer_models.instance.node_file import node_placement_document_to_dict
 
     wanted = replace(wanted, generation=wanted.generation or 1)
@@ -299,12 +286,9 @@ def _apply(
     state: Path,
     container_roots: tuple[str, ...],
 ) -> ExitCode:
-    import socket
     from contextlib import closing
-    from dataclasses import replace
 
     from placer.node.cgroups import CgroupReader
-    from placer.node.errors import InapplicableDocumentError
     from placer.node.host import HostFactsForApply
     from placer.node.mounts import kernel_cgroup_filesystem
     from placer.node.no_cgroups import ReadOnlyRootCgroup
@@ -371,8 +355,6 @@ def _apply_here(
 
 def _numbered(wanted: "NodePlacement", kept: "AppliedStateFolder") -> "NodePlacement":
     """Give a document that is made here the next generation, if it is another one."""
-    from dataclasses import replace
-
     from placer.node.apply import next_document_generation
     from placer.node.state import APPLIED
 

@@ -15,7 +15,7 @@ from placer_cli.console import error_console, print_dump_summary, print_note, re
 from placer_cli.emit import EmitOptions, parse_emit_option
 from placer_cli.exits import ExitCode
 from placer_cli.illegal import SkipIllegal, read_instance
-from placer_cli.interrupt import ctrl_c_as_interrupted_solve
+from placer_cli.interrupt import ctrl_c_as_interrupted_solve, halt_on_ctrl_c, run_interruptibly
 from placer_cli.options import (
     LARGEST_SEED,
     LEAST_S,
@@ -36,6 +36,7 @@ from placer_cli.output import (
     print_json_or_yaml,
     refuse_overwriting_inputs,
 )
+from placer_cli.progress import solving_spinner
 from placer_cli.report.option import ReportFile, refuse_bad_report_path, report_footer, write_report
 from placer_cli.what_if import Moves, WhatIfChanges, solve_what_if, with_options_applied
 from placer_cli.who_waits import Gated, Ignore, SchedulerNames, waiting_pod_filter_from_options
@@ -177,8 +178,6 @@ def _solve(
         refuse_moves_without_evictions,
         write_emitted_objects,
     )
-    from placer_cli.interrupt import halt_on_ctrl_c, run_interruptibly
-    from placer_cli.progress import solving_spinner
     from placer_models.instance.placement_file import solve_answer_to_dict
 
     files = [*instance, *((demand,) if demand else ())]
@@ -268,7 +267,6 @@ def _print_changes(
     from placer.explain.explain import explain
     from placer_cli.draw.explanation import best_change_rows, draw_best_changes
     from placer_cli.draw.text_flow import drawing_with_title
-    from placer_cli.progress import solving_spinner
 
     if seconds <= 0:
         return ()

@@ -10,6 +10,7 @@ from placer_cli.exits import ExitCode
 from placer_cli.illegal import SkipIllegal, read_any_document, read_instance
 from placer_models.cluster import Instance, Machine
 from placer_models.files.errors import InputError
+from placer_models.message_text import count_with_noun
 from placer_models.placement import Placement
 from placer_models.quantity import format_bytes
 
@@ -81,7 +82,6 @@ def _given_out(file: Path) -> str:
     from placer_models.kubernetes.checkpoints.cpu_manager import KubeletCpuManagerState
     from placer_models.kubernetes.checkpoints.go_types import KubeletCheckpointError
     from placer_models.kubernetes.checkpoints.memory_manager import KubeletMemoryManagerState
-    from placer_models.message_text import count_with_noun
 
     try:
         state = read_checkpoint(file.name, file.read_bytes().decode())
@@ -118,7 +118,6 @@ def _given_out(file: Path) -> str:
 def _holds(found: Instance | Placement | Machine) -> str:
     from placer_cli.draw.residents import is_non_system_pod
     from placer_cli.draw.texts import policy_defaults_in_words
-    from placer_models.message_text import count_with_noun
 
     match found:
         case Instance():

@@ -12,7 +12,7 @@ from placer_cli.commands_on_demand import command_group
 from placer_cli.console import error_console, print_drawing, print_dump_summary, result_console
 from placer_cli.draw.palette import STRONG
 from placer_cli.exits import ExitCode
-from placer_cli.interrupt import ctrl_c_as_interrupted_solve
+from placer_cli.interrupt import ctrl_c_as_interrupted_solve, halt_on_ctrl_c, run_interruptibly
 from placer_cli.options import MOST_WORKERS, format_option, number_option, seconds_option
 from placer_cli.output import OutputFormat, print_json_or_yaml
 from placer_cli.plan.fit import plan_fit_command
@@ -24,6 +24,7 @@ from placer_cli.plan.sweeping import (
     sweep_worker_errors_as_usage_errors,
     sweep_workers_from_options,
 )
+from placer_cli.progress import solving_spinner
 from placer_cli.report.option import ReportFile, refuse_bad_report_path, report_footer, write_report
 
 if TYPE_CHECKING:
@@ -141,8 +142,6 @@ def _buy(
 ) -> "list[PlanAnswer]":
     """Plan and print; return the answer, or one for each scenario."""
     from placer.search.options import SolveOptions
-    from placer_cli.interrupt import halt_on_ctrl_c, run_interruptibly
-    from placer_cli.progress import solving_spinner
 
     started_s = monotonic()
     answers: list[PlanAnswer] = []
