@@ -12,14 +12,16 @@ import typer
 from placer.search.options import SolveOptions
 from placer_cli.console import error_console, print_drawing, print_dump_summary
 from placer_cli.illegal import read_instance
+from placer_cli.interrupt import halt_on_ctrl_c, run_interruptibly
 from placer_cli.output import OutputFormat, print_json_or_yaml
+from placer_cli.progress import solving_spinner
 from placer_models.cluster import Instance, Machine
 from placer_models.kubernetes.who_waits import WaitingPodFilter
 from placer_models.placement import Answer
+from placer_models.whatif.change import InstanceChange, WhatIfChangeError
 
 if TYPE_CHECKING:
     from placer.search.what_if import WhatIfComparison
-    from placer_models.whatif.change import InstanceChange
 
 MOST_MOVES = 10**6
 """More running pods than any cluster has."""
@@ -90,10 +92,6 @@ def solve_what_if(
         InputError: Something is wrong with a file.
 
     """
-    from placer_cli.interrupt import halt_on_ctrl_c, run_interruptibly
-    from placer_cli.progress import solving_spinner
-    from placer_models.whatif.change import WhatIfChangeError
-
     logging.getLogger("placer.search").addHandler(logging.NullHandler())
     started_s = monotonic()
     changes = parse_changes(texts)
@@ -117,13 +115,18 @@ def solve_what_if(
             )
         except WhatIfChangeError as error:
             raise typer.BadParameter(f"--what-if {error}") from None
-    _print(found, changes, instance, options, form)
+    if form is OutputFormat.TABLE:
+        from placer_cli.draw.what_if import draw_what_if
+
+        print_drawing(lambda canvas: draw_what_if(found, changes, instance, options, canvas))
+    else:
+        print_json_or_yaml(_tree(found, changes, instance), form)
     solve_s = monotonic() - started_s - read_s
     error_console().print(f"read in {read_s:.2f} s, solved in {solve_s:.2f} s", style="dim")
     return found.after
 
 
-def parse_changes(texts: Sequence[str]) -> list["InstanceChange"]:
+def parse_changes(texts: Sequence[str]) -> list[InstanceChange]:
     """Return the changes that texts name, those in files among them.
 
     Raises:
@@ -132,7 +135,6 @@ def parse_changes(texts: Sequence[str]) -> list["InstanceChange"]:
 
     """
     from placer_models.instance.changes_file import load_changes
-    from placer_models.whatif.change import WhatIfChangeError
     from placer_models.whatif.language import parse_change
 
     changes: list[InstanceChange] = []
@@ -153,23 +155,8 @@ def _machine(name: str) -> Machine | None:
     return load_machine(name) if name in catalogue_machine_names() else None
 
 
-def _print(
-    found: "WhatIfComparison",
-    changes: Sequence["InstanceChange"],
-    instance: Instance,
-    options: SolveOptions,
-    form: OutputFormat,
-) -> None:
-    if form is not OutputFormat.TABLE:
-        print_json_or_yaml(_tree(found, changes, instance), form)
-        return
-    from placer_cli.draw.what_if import draw_what_if
-
-    print_drawing(lambda canvas: draw_what_if(found, changes, instance, options, canvas))
-
-
 def _tree(
-    found: "WhatIfComparison", changes: Sequence["InstanceChange"], instance: Instance
+    found: "WhatIfComparison", changes: Sequence[InstanceChange], instance: Instance
 ) -> dict[str, object]:
     """Return both answers, and who gains and loses a place, for programs."""
     from placer_models.instance.placement_file import solve_answer_to_dict

@@ -76,16 +76,27 @@ def explain_command(
         print_dump_summary(summary)
     names = _keys([one for one in what if not _is_file(one)], instance)
     found_answer, explanations = _explained(instance, answer, names, seconds)
-    _print(
-        explanations,
-        instance,
-        found_answer,
-        names,
-        form,
-        of_cluster=bool(read),
-        files=files,
-        every=every,
-    )
+    of_cluster = bool(read)
+    if form is OutputFormat.TABLE:
+        from placer_cli.draw.explanation import draw_explanations
+
+        print_drawing(
+            lambda canvas: draw_explanations(
+                explanations,
+                instance,
+                found_answer,
+                names,
+                canvas,
+                of_cluster=of_cluster,
+                files=files,
+                every=every,
+            )
+        )
+    else:
+        from placer.explain.document import explanations_document
+
+        tree = explanations_document(explanations, instance, of_cluster=of_cluster, files=files)
+        print_json_or_yaml(tree, form)
     error_console().print(f"explained in {monotonic() - started_s:.2f} s", style="dim")
     raise typer.Exit(ExitCode.NOT_ALL if explanations else ExitCode.DONE)
 
@@ -175,36 +186,3 @@ def _explained(
         left_s = max(0.0, seconds - (monotonic() - started_s))
         explained = run_interruptibly(lambda: explanations_of(instance, found, names, left_s), halt)
     return found, explained
-
-
-def _print(
-    explanations: "Sequence[Explanation]",
-    instance: Instance,
-    answer: Answer,
-    names: Collection[NamespacedName] | None,
-    form: OutputFormat,
-    *,
-    of_cluster: bool,
-    files: Sequence[str],
-    every: bool,
-) -> None:
-    if form is not OutputFormat.TABLE:
-        from placer.explain.document import explanations_document
-
-        tree = explanations_document(explanations, instance, of_cluster=of_cluster, files=files)
-        print_json_or_yaml(tree, form)
-        return
-    from placer_cli.draw.explanation import draw_explanations
-
-    print_drawing(
-        lambda canvas: draw_explanations(
-            explanations,
-            instance,
-            answer,
-            names,
-            canvas,
-            of_cluster=of_cluster,
-            files=files,
-            every=every,
-        )
-    )
