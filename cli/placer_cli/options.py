@@ -66,9 +66,9 @@ def format_option(help_text: str) -> Any:
     return typer.Option("--format", help=help_text)
 
 
-def output_option(help_text: str, **more: Any) -> Any:
+def output_option(help_text: str, *names: str, metavar: str = "FILE", **more: Any) -> Any:
     """Return an option that names a file to be written."""
-    return typer.Option(parser=parse_output_path, metavar="FILE", help=help_text, **more)
+    return typer.Option(*names, parser=parse_output_path, metavar=metavar, help=help_text, **more)
 
 
 def seconds_option(help_text: str, least_s: float = LEAST_S, metavar: str = "S") -> Any:

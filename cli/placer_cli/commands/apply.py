@@ -12,12 +12,17 @@ from placer.node.errors import HostCannotApplyError, InapplicableDocumentError
 from placer_cli.console import error_console, print_drawing
 from placer_cli.exits import ExitCode
 from placer_cli.illegal import SkipIllegal, read_instance
-from placer_cli.options import ContainerRoots, KubeletRoot, format_option, number_option
+from placer_cli.options import (
+    ContainerRoots,
+    KubeletRoot,
+    format_option,
+    number_option,
+    output_option,
+)
 from placer_cli.output import (
     OutputFormat,
     json_or_yaml_text,
     output_format_of_file,
-    parse_output_path,
     print_json_or_yaml,
     refuse_overwriting_inputs,
     replace_file_with_text,
@@ -57,12 +62,7 @@ def apply_command(
     ] = False,
     to_document: Annotated[
         Path | None,
-        typer.Option(
-            "--document",
-            parser=parse_output_path,
-            metavar="FILE",
-            help="Write the document of the node to FILE instead.",
-        ),
+        output_option("Write the document of the node to FILE instead.", "--document"),
     ] = None,
     documents: Annotated[
         Path | None,

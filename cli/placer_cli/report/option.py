@@ -5,23 +5,16 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from placer_cli.console import print_note
-from placer_cli.output import (
-    parse_output_path,
-    refuse_overwriting_inputs,
-    refuse_unwritable,
-    replace_file_with_text,
-)
+from placer_cli.options import output_option
+from placer_cli.output import refuse_overwriting_inputs, refuse_unwritable, replace_file_with_text
 
 ReportFile = Annotated[
     Path | None,
-    typer.Option(
+    output_option(
+        "Also write the answer to FILE as one HTML page, which needs nothing else.",
         "--report",
-        parser=parse_output_path,
         metavar="FILE.html",
-        help="Also write the answer to FILE as one HTML page, which needs nothing else.",
     ),
 ]
 
