@@ -26,8 +26,10 @@ class OutputFormat(StrEnum):
     """The same document as JSON, for programs and people."""
 
 
-def output_format_of_file(file: Path) -> OutputFormat:
-    """Return the format of a document's file by its suffix: YAML, else JSON."""
+def output_format_of_file(file: Path, form: OutputFormat = OutputFormat.TABLE) -> OutputFormat:
+    """Return the format of a document's file: what is asked for; by its suffix YAML, else JSON."""
+    if form is not OutputFormat.TABLE:
+        return form
     return OutputFormat.YAML if file.suffix in (".yaml", ".yml") else OutputFormat.JSON
 
 

@@ -76,8 +76,8 @@ def discover_command(
     found = machine_from_inventory(inventory, name)
     tree = discovered_machine_to_dict(found, kind)
     if output is not None:
-        written_as = output_format_of_file(output) if form is OutputFormat.TABLE else form
-        replace_file_with_text(output, json_or_yaml_text(tree, written_as))
+        text = json_or_yaml_text(tree, output_format_of_file(output, form))
+        replace_file_with_text(output, text)
     if form is OutputFormat.TABLE:
         from placer_cli.draw.discovered import draw_discovered_machine
 

@@ -220,11 +220,7 @@ def _solve(
         timing = {"read_s": round(read_s, 3), "solve_s": round(solve_s, 3)}
         tree = solve_answer_to_dict(answer, problem, timing)
         if file is not None and output is not None:
-            file.write(
-                json_or_yaml_text(
-                    tree, output_format_of_file(output) if form is OutputFormat.TABLE else form
-                )
-            )
+            file.write(json_or_yaml_text(tree, output_format_of_file(output, form)))
         told = write_emitted_objects(emission, objects, problem, answer) if emission else ""
     would_do: Sequence[tuple[str, str, str]] = ()
     if form is OutputFormat.TABLE:
