@@ -9,7 +9,7 @@ import typer
 from placer.kubernetes.emit.kinds import EmitKind
 from placer.kubernetes.objects import ClusterObjects
 from placer_models.cluster import Instance
-from placer_models.message_text import spelling_suggestion
+from placer_models.message_text import count_with_noun, spelling_suggestion
 from placer_models.placement import Answer, PartlyPlaced, Placed
 
 
@@ -83,8 +83,7 @@ def write_emitted_objects(
     create_folder_with_files(emission.folder, files)
     counts = Counter(str(one["kind"]) for file in files for one in file.objects)
     written = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
-    several = "file" if len(files) == 1 else "files"
-    told = f"wrote {written} in {len(files):,} {several} below {emission.folder}"
+    told = f"wrote {written} in {count_with_noun(len(files), 'file')} below {emission.folder}"
     if EmitKind.BINDINGS in emission.kinds and EmitKind.CLAIMS not in emission.kinds:
         having = [one.part.identity.title for one in dump.pods if one.part.claims]
         if having:

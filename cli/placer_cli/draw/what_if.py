@@ -1,6 +1,6 @@
 """Two answers side by side: as it is, and with changes."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -111,12 +111,8 @@ def _sum(found: WhatIfComparison) -> str:
     """Say in one sentence what the changes are good for."""
     gained, lost = len(found.gained), len(found.lost)
     said = [
-        f"{count_with_noun(gained, 'pod')} {'gains' if gained == 1 else 'gain'} a place"
-        if gained
-        else "",
-        f"{count_with_noun(lost, 'pod')} {'loses' if lost == 1 else 'lose'} a place"
-        if lost
-        else "",
+        f"{count_with_noun(gained, 'pod gains', 'pods gain')} a place" if gained else "",
+        f"{count_with_noun(lost, 'pod loses', 'pods lose')} a place" if lost else "",
     ]
     return f"{' and '.join(filter(None, said)) or 'Nobody gains or loses a place'}."
 
@@ -139,7 +135,7 @@ def _tier_rows(
     canvas: WidthAndMarks,
 ) -> Iterator[list[TableCell]]:
     """Yield a row for each tier whose value differs."""
-    for name in _in_order(after, before):
+    for name in dict.fromkeys((*after, *before)):
         tier, now = after.get(name, (None, None))
         tier, was = before.get(name, (tier, None))
         if was == now or tier is None:
@@ -150,7 +146,3 @@ def _tier_rows(
         before_text = "" if was is None else tier_value_text(tier, was)
         after_text = Text("" if now is None else tier_value_text(tier, now), style)
         yield [name, before_text, after_text, tier_unit_text(tier, canvas)]
-
-
-def _in_order(*names: Iterable[str]) -> dict[str, None]:
-    return dict.fromkeys(name for some in names for name in some)

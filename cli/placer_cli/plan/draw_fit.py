@@ -30,8 +30,8 @@ def draw_fit_counts(
     first = steps[0]
     lines: list[RenderableType] = [Text(_sentence(first, shape), STRONG)]
     if waiting:
-        wait = "waits and is" if waiting == 1 else "wait and are"
-        lines.append(Text(f"{count_with_noun(waiting, 'pod')} {wait} not placed first.", QUIET))
+        pods = count_with_noun(waiting, "pod waits and is", "pods wait and are")
+        lines.append(Text(f"{pods} not placed first.", QUIET))
     lines += ["", _classes(first.classes, canvas)]
     if len(steps) > 1:
         lines += ["", drawing_with_title("With a change", _changes(steps, canvas))]
@@ -50,11 +50,10 @@ def _sentence(step: FitCount, shape: str) -> str:
         if not step.bound:
             return f"No more pods {of} fit, which is proven."
         return f"No place for another pod {of} was found; at most {step.bound:,} fit."
-    more = f"{step.count:,} more {'pod' if step.count == 1 else 'pods'} {of}"
-    fit = "fits" if step.count == 1 else "fit"
+    fit = count_with_noun(step.count, f"more pod {of} fits", f"more pods {of} fit")
     if step.proven:
-        return f"{more} {fit}, and no more than that, which is proven."
-    return f"{more} {fit}; no more than {step.bound:,} can, which is proven."
+        return f"{fit}, and no more than that, which is proven."
+    return f"{fit}; no more than {step.bound:,} can, which is proven."
 
 
 def _classes(classes: Sequence[NodesWithSameFitBlocker], canvas: WidthAndMarks) -> RenderableType:

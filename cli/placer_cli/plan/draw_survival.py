@@ -64,8 +64,8 @@ def draw_survival(
         told = f"There was no time to look for what mends {losses}: give it more --seconds."
         lines.append(Text(told, QUIET))
     if waiting:
-        wait = "waits and is" if waiting == 1 else "wait and are"
-        lines.append(Text(f"{count_with_noun(waiting, 'pod')} {wait} left out.", QUIET))
+        pods = count_with_noun(waiting, "pod waits and is", "pods wait and are")
+        lines.append(Text(f"{pods} left out.", QUIET))
     lines += ["", _table(answer, currency, canvas)]
     for one in failed[:MOST_EXPLAINED]:
         lines += [

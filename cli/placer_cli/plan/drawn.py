@@ -89,8 +89,7 @@ def _who(question: PlanQuestion, answer: PurchasePlan) -> str:
         told = some if len(names) <= 4 else f"any of {len(names)} losses"
         without = f" Nobody is left without a place after {told}."
     if len(question.scenarios) == 1:
-        get = "gets" if pods[0] == 1 else "get"
-        return f"{count_with_noun(pods[0], 'pod')} {get} a place, all judged.{without}"
+        return f"{count_with_noun(pods[0], 'pod gets', 'pods get')} a place, all judged.{without}"
     told = ", ".join(
         f"{one.scenario} ({count_with_noun(number, 'pod')})"
         for one, number in zip(whole, pods, strict=True)
