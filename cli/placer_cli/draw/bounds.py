@@ -37,7 +37,7 @@ def priority_bound_lines(tiers: Iterable[TierValue], instance: Instance) -> Iter
             why = _BY[source]
             binds = [one for one in value.binds if one.nodes != ()]
             if binds:
-                listed = _listed(list(_said(binds, instance)))
+                listed = " and the ".join(_said(binds, instance))
                 why = f"by the {listed}{_NODE_BY_NODE.get(source, '')}"
             elif value.binds:
                 why = "as no node can hold the others"
@@ -71,7 +71,3 @@ def _nodes(names: Sequence[str] | None, instance: Instance) -> str:
     folded = names_as_host_lists(names)
     which = f" ({folded})" if len(folded) <= MOST_NAMES else ""
     return f"{len(inside):,} of {total:,} nodes{which}"
-
-
-def _listed(parts: Sequence[str]) -> str:
-    return " and the ".join(parts)

@@ -270,8 +270,8 @@ def _changes(one: Explanation, acts: Mapping[str, Sequence[str]], *, every: bool
             lines = [*told[:parts], *(["…"] if len(told) > parts else [])]
             yield Text.assemble(
                 "would do: ",
-                (_what(change), GOOD),
-                (_how_small(change), QUIET),
+                (f"{MEANS[change.kind]}: {_parts(change)}", GOOD),
+                (" (proven smallest)" if change.smallest else " (a smaller one may do)", QUIET),
                 *(f"\n{line}" for line in lines),
             )
     elif one.ruled_out or one.open:
@@ -317,19 +317,11 @@ def draw_best_changes(rows: Sequence[tuple[str, str, str]]) -> RenderableType:
     return Group(*map(WrappingText, lines))
 
 
-def _what(change: SufficientChange) -> str:
-    return f"{MEANS[change.kind]}: {_parts(change)}"
-
-
 def _parts(change: SufficientChange) -> str:
     parts = [str(part) for part in change.changes]
     shown = ", ".join(parts[:SHOWN_PARTS])
     more = f", … ({len(parts)} in all)" if len(parts) > SHOWN_PARTS else ""
     return f"{shown}{more}"
-
-
-def _how_small(change: SufficientChange) -> str:
-    return " (proven smallest)" if change.smallest else " (a smaller one may do)"
 
 
 def _kinds(kinds: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated
@@ -265,8 +266,7 @@ def _sent(
     for number, answer in sweep_results_as_completed(solve_buy_task, tasks, workers, stop):
         found[number] = answer
         tell(f"{len(found)} of {len(tasks)} plans are done")
-    first_missing = next((n for n in range(len(tasks)) if n not in found), len(tasks))
-    return [found[number] for number in range(first_missing)]
+    return [found[number] for number in takewhile(found.__contains__, range(len(tasks)))]
 
 
 def _exit(answer: "PlanAnswer") -> ExitCode:

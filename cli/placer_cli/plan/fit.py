@@ -146,12 +146,11 @@ def _tasks(
     from placer_models.whatif.change import WhatIfChangeError
     from placer_models.whatif.language import instance_with_all_changes
 
-    closed: frozenset[str] = frozenset()
     try:
-        for text in excluded:
-            closed |= selected_node_names(text, instance.nodes)
+        found = [selected_node_names(text, instance.nodes) for text in excluded]
     except ValueError as error:
         raise typer.BadParameter(f"--exclude-nodes: {error}") from None
+    closed = frozenset[str]().union(*found)
     tasks = [FitCountTask(instance, pod, (), closed, seconds)]
     for some in changes:
         try:
