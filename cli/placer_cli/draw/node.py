@@ -25,6 +25,7 @@ from placer_cli.draw.text_flow import drawing_with_title, stack_yielded_drawings
 from placer_cli.draw.texts import (
     amount_text,
     amounts_without_cpu_sum,
+    device_type_title,
     memory_text,
     policy_defaults_in_words,
 )
@@ -237,7 +238,7 @@ def _parts_line(
             if grant.share:
                 shares[grant.type, grant.minor].append(grant.share)
     words = [
-        f"{device.type.upper() if device.type == GPU else device.type} {device.minor}: "
+        f"{device_type_title(device.type)} {device.minor}: "
         f"{device_left_text(device, shares[device.type, device.minor])}"
         for device in node.machine.devices
         if (device.type, device.minor) in claims.shared
@@ -265,7 +266,7 @@ def _free_line(
         if node.is_healthy(device) and (device.type, device.minor) not in claims.devices
     )
     words += [
-        f"{free_devices[kind]} of {total} {kind.upper() if kind == GPU else kind}"
+        f"{free_devices[kind]} of {total} {device_type_title(kind)}"
         for kind, total in types.items()
     ]
     words += [

@@ -18,10 +18,10 @@ from placer_cli.draw.blocks import (
 )
 from placer_cli.draw.canvas import WidthAndMarks
 from placer_cli.draw.palette import FRAME, QUIET, STRONG
-from placer_cli.draw.texts import ids_text, joined_by_spaced_dots, memory_text
+from placer_cli.draw.texts import device_type_title, ids_text, joined_by_spaced_dots, memory_text
 from placer_cli.draw.threads import CellOf, StyledMark, thread_rows, width_of_core_groups
 from placer_models.cluster import Machine
-from placer_models.device import GPU, Device
+from placer_models.device import Device
 from placer_models.topology import NumaNode
 
 FRAME_COLUMNS = 4
@@ -95,11 +95,6 @@ def draw_packages(
         *_without_cpus(apart, paint),
         *_homeless(machine, paint),
     )
-
-
-def device_type_title(kind: str) -> str:
-    """Return how a type of devices is called in pictures."""
-    return kind.upper() if kind == GPU else kind
 
 
 def device_lines(devices: Sequence[Device], paint: MachineDrawingStyle, width: int) -> list[Text]:

@@ -11,7 +11,6 @@ from placer_cli.draw.packages import (
     DrawnPackages,
     MachineDrawingStyle,
     boxes_per_row,
-    device_type_title,
     title_of_numa_block,
 )
 from placer_cli.draw.palette import QUIET, STRONG
@@ -29,7 +28,7 @@ from placer_cli.draw.svg_shapes import (
     svg_fixed_width_text,
     svg_rect,
 )
-from placer_cli.draw.texts import memory_text
+from placer_cli.draw.texts import device_type_title, memory_text
 from placer_cli.draw.threads import (
     LABEL_COLUMNS,
     StyledMark,

@@ -7,6 +7,7 @@ from itertools import pairwise
 from placer_models.capacity import DeviceQuantity, DeviceQuantityUnit
 from placer_models.cpuset import format_cpu_list
 from placer_models.defaults import Defaults
+from placer_models.device import GPU
 from placer_models.kubernetes.names import REQUESTED_CPU
 from placer_models.policy import AlignmentPolicy, BindPolicy, ExclusivePolicy
 
@@ -105,6 +106,11 @@ def _host_list(before: str, digits: Sequence[str]) -> str:
     ranges = format_cpu_list(int(d) for d in digits).split(",")
     listed = ",".join("-".join(e.zfill(width) for e in r.split("-")) for r in ranges)
     return f"{before}[{listed}] ({len(digits):,})"
+
+
+def device_type_title(kind: str) -> str:
+    """Return how a type of devices is called in pictures."""
+    return kind.upper() if kind == GPU else kind
 
 
 def joined_by_spaced_dots(parts: Iterable[str], dot: str) -> str:
