@@ -1,6 +1,6 @@
 """The pieces of messages: quoted values, counts with their nouns, the name that was meant."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
 
 from placer_models.cpuset import format_cpu_list
@@ -27,6 +27,11 @@ def in_quotes(text: str) -> str:
     if len(text) > _SHOWN_CHARACTERS:
         text = f"{text[:_SHOWN_CHARACTERS]}…"
     return f"'{text}'"
+
+
+def listed_in_sentence(parts: Sequence[str], last: str = "and") -> str:
+    """Return parts of a sentence one after the other: ``a, b and c``, or with another last word."""
+    return f" {last} ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
 
 
 def spelling_suggestion(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from placer_cli.draw.texts import names_as_host_lists
 from placer_models.cluster import Instance
 from placer_models.goals import PLACED
-from placer_models.message_text import count_with_noun
+from placer_models.message_text import count_with_noun, listed_in_sentence
 from placer_models.placement import TierBottleneck, TierBoundSource, TierValue
 
 MOST_NAMES = 40
@@ -48,9 +48,7 @@ def _said(binds: Sequence[TierBottleneck], instance: Instance) -> Iterator[str]:
     """Yield resources and nodes, those of the same nodes together."""
     for nodes in dict.fromkeys(one.nodes for one in binds):
         named = [_WORDS.get(one.resource, one.resource) for one in binds if one.nodes == nodes]
-        *others, last = named
-        both = f"{', '.join(others)} and {last}" if others else last
-        yield f"{both} of {_nodes(nodes, instance)}"
+        yield f"{listed_in_sentence(named)} of {_nodes(nodes, instance)}"
 
 
 def _nodes(names: Sequence[str] | None, instance: Instance) -> str:

@@ -23,7 +23,7 @@ from placer_cli.draw.canvas import WidthAndMarks
 from placer_cli.draw.palette import BAD, GOOD, QUIET, STRONG
 from placer_cli.draw.tables import table_of_first_rows, table_without_empty_columns
 from placer_cli.draw.text_flow import drawing_with_title
-from placer_models.message_text import count_with_noun
+from placer_models.message_text import count_with_noun, listed_in_sentence
 from placer_models.placement import Unplaced, pod_or_gang_title
 from placer_models.pod import pods_of_gangs
 
@@ -65,7 +65,7 @@ def _bought(
         yield drawing_with_title("Without one of them", _runners_up(question, answer, canvas))
     if answer.relaxed:
         yield ""
-        yield Text(f"The bound does not look at {_listed(answer.relaxed, 'or')}.", QUIET)
+        yield Text(f"The bound does not look at {listed_in_sentence(answer.relaxed, 'or')}.", QUIET)
 
 
 def _proof(question: PlanQuestion, answer: PurchasePlan) -> str:
@@ -85,7 +85,7 @@ def _who(question: PlanQuestion, answer: PurchasePlan) -> str:
     if losses:
         domain = question.survive.domain if question.survive else ""
         names = list(dict.fromkeys(loss_in_words(one.loss, domain) for one in losses))
-        some = f"the loss of {_listed(tuple(names), 'or')}"
+        some = f"the loss of {listed_in_sentence(names, 'or')}"
         told = some if len(names) <= 4 else f"any of {len(names)} losses"
         without = f" Nobody is left without a place after {told}."
     if len(question.scenarios) == 1:
@@ -184,7 +184,7 @@ def _no_plan(question: PlanQuestion, answer: NoPlanExists) -> Iterator[Renderabl
         yield Text(_short(short), BAD)
     if answer.ended:
         ends = [f"{most:,} of {name}" for name, most in answer.ended]
-        yield Text(f"At most {_listed(tuple(ends))} can be bought.")
+        yield Text(f"At most {listed_in_sentence(ends)} can be bought.")
     yield from _mends(question, answer.mends, answer.looked_for)
 
 
@@ -234,7 +234,3 @@ def _none_found(question: PlanQuestion, answer: NoPlanFoundInTime) -> Iterator[R
     yield from map(_unplaced, answer.unplaced)
     yield from _mends(question, answer.mends)
     yield Text("Give it more --seconds, raise max of an offer, or offer other nodes.")
-
-
-def _listed(parts: tuple[str, ...], last: str = "and") -> str:
-    return f" {last} ".join((", ".join(parts[:-1]), parts[-1])) if len(parts) > 1 else parts[0]

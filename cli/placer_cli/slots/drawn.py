@@ -20,7 +20,7 @@ from placer_cli.draw.palette import ACCENT, BAD, FRAME, QUIET, STRONG
 from placer_cli.draw.tables import table_of_first_rows
 from placer_cli.draw.text_flow import drawing_with_title, stack_yielded_drawings
 from placer_cli.draw.texts import memory_text
-from placer_models.message_text import count_with_noun
+from placer_models.message_text import count_with_noun, listed_in_sentence
 
 MOST_CHAINS = 60
 """A tree of more chains says nothing to anyone; --format json has them all."""
@@ -87,7 +87,7 @@ def _some(names: Sequence[str]) -> str:
     shown = [*names[:MOST_NAMES]]
     if len(names) > MOST_NAMES:
         shown.append(f"{len(names) - MOST_NAMES:,} more")
-    return " and ".join([", ".join(shown[:-1]), shown[-1]] if shown[1:] else shown)
+    return listed_in_sentence(shown)
 
 
 def operator_chain_name(job: CompiledDataflowJob, chain: int) -> str:

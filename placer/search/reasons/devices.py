@@ -13,13 +13,13 @@ from placer.search.reasons.rule import (
     PerNumaNode,
     ReasonRule,
     Said,
-    listed_in_sentence,
     only_demands_of_device_type,
     rule_demand_key,
 )
 from placer_models.device import GPU, FunctionSelector, is_mig_instance
 from placer_models.device_share import DeviceShare, device_capacity_of, whole_device_amounts
 from placer_models.device_strategy import DeviceCountStrategy
+from placer_models.message_text import listed_in_sentence
 from placer_models.pod import DeviceRequest, PodSpec
 from placer_models.policy import RequiredOrPreferred, SameTypeDevicesScope
 from placer_models.problem.banks import ShareableDevice

@@ -8,7 +8,6 @@ from placer.search.reasons.question import PodOnNode
 from placer.search.reasons.rule import (
     ReasonRule,
     Said,
-    listed_in_sentence,
     only_demands_of_rule,
     owned_cpu_count,
     rule_demand_text,
@@ -17,7 +16,7 @@ from placer.state.alignment import alignment_scopes_conflict, aligns_by_containe
 from placer_models.bound import numa_nodes_bound_to, with_bound_numa_nodes
 from placer_models.cluster import RunningPod
 from placer_models.effective import effective_alignment_policy
-from placer_models.message_text import count_with_noun
+from placer_models.message_text import count_with_noun, listed_in_sentence
 from placer_models.pod import PodSpec
 from placer_models.policy import AlignmentPolicy
 from placer_models.reasons import RuleDemand

@@ -128,11 +128,6 @@ def only_demands_of_device_type(kind: str, demands: Iterable[RuleDemand]) -> lis
     return [demand for demand in demands if demand.subject == kind]
 
 
-def listed_in_sentence(parts: Sequence[str]) -> str:
-    """Return parts of a sentence one after the other."""
-    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
-
-
 def owned_cpu_count(spec: PodSpec) -> int:
     """Return how many CPUs a pod would own."""
     return spec.requests.cpu_milli // 1000

@@ -4,7 +4,7 @@ from collections import Counter
 from functools import lru_cache
 
 from placer.search.reasons.register import REASON_RULES
-from placer.search.reasons.rule import listed_in_sentence
+from placer_models.message_text import listed_in_sentence
 from placer_models.pod import PodSpec
 from placer_models.reasons import Blocker, RuleDemand
 from placer_models.taints import UNSCHEDULABLE
