@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rich import box
@@ -119,7 +119,7 @@ class _Page:
 
     Attributes:
         shown: Indices of the columns that are not empty.
-        domains: What stands for which domain.
+        domain: What a mark stands for in names; empty if there is no mark.
 
     """
 
@@ -128,7 +128,7 @@ class _Page:
     numbers: frozenset[str]
     wrap: Mapping[str, int]
     shown: Sequence[int]
-    domains: tuple[str, ...] = ()
+    domain: str = ""
 
     def least(self, names: Least) -> dict[int, int]:
         """Return the least width of each column; names get what ``names`` says that they need."""
@@ -164,7 +164,7 @@ class _Page:
         # One mark must not stand for two domains.
         if len(set(domains)) != 1:
             return self
-        return _Page(self.columns, rows, self.numbers, self.wrap, self.shown, (domains[0],))
+        return replace(self, rows=rows, domain=domains[0])
 
     def _widths(self, least: Mapping[int, int], width: int | None) -> dict[int, int]:
         """Return the width of each column: names get their words first, then all evenly."""
@@ -214,9 +214,9 @@ class _Page:
             )
         for row in self.rows:
             drawn.add_row(*(WrappingText(row[i]) if self._wraps(i) else row[i] for i in least))
-        if not self.domains:
+        if not self.domain:
             return drawn
-        return Group(drawn, *(Text(f"{SHORT} is {domain}", QUIET) for domain in self.domains))
+        return Group(drawn, Text(f"{SHORT} is {self.domain}", QUIET))
 
 
 def drawn_table_column_count(drawn: RenderableType) -> int:
