@@ -84,10 +84,8 @@ UNBROKEN = 17
 """Two ranges of three digits stay together."""
 
 
-def own_or_pool_cpus_text(ids: CpuSet, *, own: bool) -> str:
-    """Say which CPUs something runs on: its own by id, or the size of its pool."""
-    if not own:
-        return f"pool of {len(ids)}" if ids else ""
+def own_cpus_text(ids: CpuSet) -> str:
+    """Say which CPUs are something's own, by id."""
     # With blanks, so that a list that does not fit breaks between two ranges.
     listed = ids_text(ids, MOST_LISTED)
     return listed if len(listed) <= UNBROKEN else listed.replace(",", ", ")
@@ -96,7 +94,8 @@ def own_or_pool_cpus_text(ids: CpuSet, *, own: bool) -> str:
 def pool_cpu_counts_text(place: _Held) -> str:
     """Say the size of a pool, and how many CPUs are counted on which NUMA node: ``(0:6 1:2)``."""
     parts = " ".join(f"{numa}:{milli / 1000:g}" for numa, milli in place.cpu_milli or ())
-    return own_or_pool_cpus_text(place.cpuset, own=False) + (f" ({parts})" if parts else "")
+    size = f"pool of {len(place.cpuset)}" if place.cpuset else ""
+    return size + (f" ({parts})" if parts else "")
 
 
 def memory_held_text(place: _Held) -> str:
@@ -135,7 +134,7 @@ def held_resource_texts(
 ) -> tuple[str, ...]:
     """Say what is held, in the columns from CPUs to other devices."""
     return (
-        own_or_pool_cpus_text(place.cpuset, own=True) if own else pool_cpu_counts_text(place),
+        own_cpus_text(place.cpuset) if own else pool_cpu_counts_text(place),
         memory_held_text(place),
         devices_text(place, GPU),
         pair_minimum_and_sum_text(node, place, canvas),

@@ -51,11 +51,11 @@ def gpu_link_kinds_with_pair_counts(links: GpuLinkMatrix) -> tuple[DrawnEqualGpu
     return tuple(DrawnEqualGpuLinks(kind, value, pairs) for (kind, value), pairs in ordered)
 
 
-def pair_bandwidths(links: GpuLinkMatrix | None, minors: tuple[int, ...]) -> tuple[int, ...]:
+def pair_bandwidths(links: GpuLinkMatrix, minors: tuple[int, ...]) -> tuple[int, ...]:
     """Return the bandwidth of every two of the GPUs; unknown links count as 0."""
-    at = {} if links is None else {minor: i for i, minor in enumerate(links.minors)}
+    at = {minor: i for i, minor in enumerate(links.minors)}
     return tuple(
-        links.centi_gb_per_s[at[a]][at[b]] if links and a in at and b in at else 0
+        links.centi_gb_per_s[at[a]][at[b]] if a in at and b in at else 0
         for a, b in combinations(minors, 2)
     )
 

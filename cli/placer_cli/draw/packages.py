@@ -18,7 +18,7 @@ from placer_cli.draw.blocks import (
 )
 from placer_cli.draw.canvas import WidthAndMarks
 from placer_cli.draw.palette import FRAME, QUIET, STRONG
-from placer_cli.draw.texts import device_type_title, ids_text, joined_by_spaced_dots, memory_text
+from placer_cli.draw.texts import device_type_title, ids_text, memory_text
 from placer_cli.draw.threads import CellOf, StyledMark, thread_rows, width_of_core_groups
 from placer_models.cluster import Machine
 from placer_models.device import Device
@@ -181,9 +181,8 @@ def title_of_numa_block(block: DrawnNumaNode, canvas: WidthAndMarks) -> tuple[st
     if node is None:
         return "no NUMA node", ""
     pages = [f"{h.count}x{memory_text(h.page_bytes)} pages" for h in node.hugepages if h.count]
-    return f"NUMA {node.id}", joined_by_spaced_dots(
-        [memory_text(node.memory_bytes), *pages], canvas.marks.dot
-    )
+    facts = [memory_text(node.memory_bytes), *pages]
+    return f"NUMA {node.id}", f" {canvas.marks.dot} ".join(facts)
 
 
 def _lines(block: DrawnNumaNode, paint: MachineDrawingStyle, width: int) -> list[Text]:

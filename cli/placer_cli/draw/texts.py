@@ -113,11 +113,6 @@ def device_type_title(kind: str) -> str:
     return kind.upper() if kind == GPU else kind
 
 
-def joined_by_spaced_dots(parts: Iterable[str], dot: str) -> str:
-    """Join the parts that are not empty by a dot with room around it."""
-    return f" {dot} ".join(part for part in parts if part)
-
-
 def _plain(amount: float) -> str:
     text = f"{amount:.2f}" if amount < 10 else f"{amount:.1f}" if amount < 100 else f"{amount:.0f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
