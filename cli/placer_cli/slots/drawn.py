@@ -119,13 +119,9 @@ def _tree(job: CompiledDataflowJob) -> Tree:
 
 
 def _region(job: CompiledDataflowJob, region: int) -> str:
-    groups = _group_names(job, region)
-    return f"region {region} in {'group' if len(groups) == 1 else 'groups'} {_some(groups)}"
-
-
-def _group_names(job: CompiledDataflowJob, region: int) -> list[str]:
     numbers = dict.fromkeys(job.group_of[chain] for chain in job.regions[region].chains)
-    return [job.groups[number].name for number in numbers]
+    groups = [job.groups[number].name for number in numbers]
+    return f"region {region} in {'group' if len(groups) == 1 else 'groups'} {_some(groups)}"
 
 
 def _add_chain(
