@@ -10,7 +10,7 @@ from placer_cli.draw.canvas import WidthAndMarks
 from placer_cli.draw.links import pair_bandwidths
 from placer_cli.draw.palette import QUIET, owner_marks, owner_style
 from placer_cli.draw.residents import DrawnPod
-from placer_cli.draw.shares import devices_text
+from placer_cli.draw.shares import devices_text, non_gpu_device_texts
 from placer_cli.draw.tables import TableCell, table_without_empty_columns
 from placer_cli.draw.texts import gb_per_s_text, ids_text, memory_text
 from placer_cli.draw.threads import StyledMark
@@ -123,12 +123,6 @@ def pair_minimum_and_sum_text(node: Node, place: _Held, canvas: WidthAndMarks) -
     return f"{slowest}, sum {gb_per_s_text(sum(pairs))}"
 
 
-def non_gpu_devices_text(place: _Held) -> str:
-    """Name the devices that are no GPUs: ``rdma 0-1``."""
-    kinds = sorted({grant.type for grant in place.devices} - {GPU})
-    return ", ".join(f"{kind} {devices_text(place, kind)}" for kind in kinds)
-
-
 def held_resource_texts(
     place: _Held, node: Node, canvas: WidthAndMarks, *, own: bool
 ) -> tuple[str, ...]:
@@ -138,7 +132,7 @@ def held_resource_texts(
         memory_held_text(place),
         devices_text(place, GPU),
         pair_minimum_and_sum_text(node, place, canvas),
-        non_gpu_devices_text(place),
+        ", ".join(non_gpu_device_texts(place)),
     )
 
 

@@ -10,7 +10,7 @@ from placer_cli.draw.bars import draw_bar
 from placer_cli.draw.canvas import WidthAndMarks
 from placer_cli.draw.palette import ACCENT, QUIET
 from placer_cli.draw.residents import DrawnPod, extended_amount_asked_by_pods, pod_count_and_limit
-from placer_cli.draw.shares import devices_text
+from placer_cli.draw.shares import devices_text, non_gpu_device_texts
 from placer_cli.draw.tables import TableCell, table_without_empty_columns
 from placer_cli.draw.texts import amount_text, amounts_without_cpu_sum, memory_text
 from placer_cli.draw.threads import StyledMark
@@ -66,8 +66,7 @@ def pod_request_texts(resident: DrawnPod, node: Node) -> tuple[str, ...]:
     others = [f"{pages.count}x{memory_text(pages.page_bytes)} pages" for pages in need.hugepages]
     if are_node_devices_known(node):
         gpus = devices_text(place, GPU)
-        kinds = sorted({grant.type for grant in place.devices} - {GPU})
-        others += [f"{kind} {devices_text(place, kind)}" for kind in kinds]
+        others += non_gpu_device_texts(place)
     else:
         gpus = str(gpu_count_asked_by_pod(resident.pod.spec) or "")
         others += [f"{device.count} {device.type}" for device in need.devices if device.type != GPU]

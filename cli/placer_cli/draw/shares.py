@@ -60,6 +60,12 @@ def devices_text(place: PodPlacement | ContainerPlacement, kind: str) -> str:
     return ", ".join(words)
 
 
+def non_gpu_device_texts(place: PodPlacement | ContainerPlacement) -> list[str]:
+    """Name the devices that are no GPUs, type by type: ``rdma 0-1``."""
+    kinds = sorted({grant.type for grant in place.devices} - {GPU})
+    return [f"{kind} {devices_text(place, kind)}" for kind in kinds]
+
+
 def _part(grant: DeviceGrant) -> str:
     """Write what is held of a device, with its virtual functions: ``1 %, vf 3``."""
     words = [device_share_text(grant.share)] if grant.share else []
