@@ -14,7 +14,7 @@ from placer_models.kubernetes.stream import holds_kubernetes_objects
 from placer_models.kubernetes.who_waits import ALL, WaitingPodFilter
 from placer_models.message_text import in_quotes, near_or_first_names_text
 from placer_models.placement import pod_or_gang_title
-from placer_models.pod import Gang, Pod
+from placer_models.pod import Gang, Pod, pods_of_gangs
 from placer_models.reasons import Illegal, NotTried, Reason
 
 _FILE_SUFFIXES = (".yaml", ".yml", ".json")
@@ -44,7 +44,7 @@ def read_pod_shape(
         return _shape_in_file(text, file, paths, instance, who)
     namespace, _, name = text.rpartition("/")
     key = (namespace or "default", name)
-    waiting = {pod.key: pod for gang in instance.gangs for pod in gang.pods}
+    waiting = {pod.key: pod for pod in pods_of_gangs(instance.gangs)}
     if key in waiting:
         return waiting[key], instance
     for gang in instance.gangs:
@@ -98,8 +98,8 @@ def _shape_in_file(
         if (one.namespace, one.name) not in known:
             told = "; ".join(map(_told, one.why))
             raise InputError(shown_file_name(file), None, "", f"pod {in_quotes(one.name)}: {told}")
-    new = [gang for gang in both.gangs if gang.key not in known]
-    pods = [pod for gang in new for pod in gang.pods]
+    new = tuple(gang for gang in both.gangs if gang.key not in known)
+    pods = list(pods_of_gangs(new))
     if not pods:
         raise InputError(shown_file_name(file), None, "", "holds no pod that waits; give one")
     pod = _one_of(text, pods)

@@ -16,6 +16,7 @@ from placer_cli.output import OutputFormat, print_json_or_yaml
 from placer_cli.who_waits import Gated, Ignore, SchedulerNames, waiting_pod_filter_from_options
 from placer_models.cluster import Instance
 from placer_models.placement import Answer, NamespacedName, pod_or_gang_title
+from placer_models.pod import pods_of_gangs
 
 if TYPE_CHECKING:
     from placer.explain.explanation import Explanation
@@ -115,7 +116,7 @@ def _keys(names: Sequence[str], instance: Instance) -> list[NamespacedName] | No
     if not names:
         return None
     waiting = {gang.key for gang in instance.gangs}
-    waiting |= {pod.key for gang in instance.gangs for pod in gang.pods}
+    waiting |= {pod.key for pod in pods_of_gangs(instance.gangs)}
     waiting |= {(one.namespace, one.name) for one in instance.left_out}
     keys = []
     for name in names:

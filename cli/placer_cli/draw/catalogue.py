@@ -40,7 +40,7 @@ def catalogue_row_to_dict(machine: Machine) -> dict[str, object]:
         "name": machine.name,
         "title": machine.title,
         "architecture": topology.architecture,
-        "packages": len({cpu.package for cpu in topology.cpus}),
+        "packages": topology.packages,
         "numaNodes": len(topology.numa_nodes),
         "cores": len(cores_of_topology(topology)),
         "cpus": len(topology.cpus),
@@ -60,7 +60,7 @@ def _row(machine: Machine) -> list[TableCell]:
     return [
         Text(machine.name, STRONG),
         str(len(topology.cpus)),
-        str(len({cpu.package for cpu in topology.cpus})),
+        str(topology.packages),
         str(len(topology.numa_nodes)),
         threads_per_core_text(topology),
         memory_text(topology.memory_bytes),

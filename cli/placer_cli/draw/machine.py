@@ -59,11 +59,10 @@ def draw_machine_hardware(machine: Machine, canvas: WidthAndMarks) -> Iterator[R
 def machine_summary(machine: Machine, times: str) -> tuple[str, ...]:
     """Return what a machine consists of: CPUs, NUMA nodes, memory, devices."""
     topology = machine.topology
-    packages = len({cpu.package for cpu in topology.cpus})
     devices = Counter((d.type, d.model, d.memory_bytes, d.capacity) for d in machine.devices)
     return (
         count_with_noun(len(topology.cpus), "CPU"),
-        count_with_noun(packages, "package"),
+        count_with_noun(topology.packages, "package"),
         f"{count_with_noun(len(cores_of_topology(topology)), 'core')} of {_threads(topology)}",
         count_with_noun(len(topology.numa_nodes), "NUMA node"),
         memory_text(topology.memory_bytes),

@@ -19,7 +19,7 @@ from placer_models.device import GPU
 from placer_models.device_request import WHOLE_GPUS
 from placer_models.kubernetes.insides import are_node_devices_known, is_node_topology_known
 from placer_models.kubernetes.names import ZONES
-from placer_models.pod import PodSpec
+from placer_models.pod import PodSpec, pods_of_gangs
 from placer_models.quantity import cpu_count_with_noun, cpu_milli_text
 
 BAR_COLUMNS = 40
@@ -37,16 +37,15 @@ def zone_label_of_node(node: Node) -> str:
 
 def are_qos_classes_worth_showing(instance: Instance) -> bool:
     """Return whether classes of pods say anything: some inside is known, or a pod wants CPUs."""
-    waiting = (pod for gang in instance.gangs for pod in gang.pods)
     return any(map(is_node_topology_known, instance.nodes)) or any(
-        pod.spec.qos.owns_cpus for pod in waiting
+        pod.spec.qos.owns_cpus for pod in pods_of_gangs(instance.gangs)
     )
 
 
 def gpu_count_asked_by_pod(spec: PodSpec) -> int:
     """Return how many GPUs a pod asks for, by whatever name."""
-    devices = sum(one.count for one in spec.requests.devices if one.type == GPU)
-    return devices + sum(n for name, n in spec.requests.extended if name in WHOLE_GPUS)
+    extended = sum(n for name, n in spec.requests.extended if name in WHOLE_GPUS)
+    return spec.requests.count_of(GPU) + extended
 
 
 def gpu_count_of_node(node: Node) -> int:

@@ -17,7 +17,7 @@ from placer_cli.report.option import ReportFile, report_footer, write_report
 from placer_cli.what_if import parse_changes
 from placer_cli.who_waits import Gated, Ignore, SchedulerNames, waiting_pod_filter_from_options
 from placer_models.cluster import Instance
-from placer_models.pod import Pod
+from placer_models.pod import Pod, pods_of_gangs
 
 if TYPE_CHECKING:
     from placer.plan.fit import FitCountTask
@@ -157,7 +157,7 @@ def _tasks(
             changed = instance_with_all_changes(some, instance)
         except WhatIfChangeError as error:
             raise typer.BadParameter(f"--what-if: {error}") from None
-        waiting = {one.key: one for gang in changed.gangs for one in gang.pods}
+        waiting = {one.key: one for one in pods_of_gangs(changed.gangs)}
         words = tuple(map(str, some))
         tasks.append(FitCountTask(changed, waiting.get(pod.key, pod), words, closed, seconds))
     return tasks
