@@ -77,13 +77,10 @@ def svg_elements_of_packages(
 ) -> tuple[list[str], float]:
     """Return the elements of a machine's packages below ``top``, and their height."""
     by_package = drawn_numa_nodes_by_package(packages.machine)
-    paint = packages.paint
-    natural = max((_natural(blocks, paint) for blocks in by_package.values()), default=0.0)
+    natural = max(map(_natural, by_package.values()), default=0.0)
     per_row = boxes_per_row(len(by_package), natural + 2 * PAD, width, PAD)
     each = (width - PAD * (per_row - 1)) / per_row
-    boxes = [
-        _package(number, blocks, paint, packages, each) for number, blocks in by_package.items()
-    ]
+    boxes = [_package(number, blocks, packages, each) for number, blocks in by_package.items()]
     elements, height = _in_rows(boxes, per_row, MARGIN, top + BETWEEN)
     return elements, height + BETWEEN
 
@@ -105,7 +102,7 @@ def _in_rows(
     return elements, y - top
 
 
-def _natural(blocks: Sequence[DrawnNumaNode], paint: MachineDrawingStyle) -> float:
+def _natural(blocks: Sequence[DrawnNumaNode]) -> float:
     """Return the width that the widest NUMA node would like."""
     label = LABEL_COLUMNS * COLUMN + PAD
     return max(_cells_wide(block.groups) + label for block in blocks) + 2 * PAD
@@ -116,31 +113,25 @@ def _cells_wide(line: Sequence[Sequence[CoreCpus]]) -> float:
 
 
 def _package(
-    number: int,
-    blocks: Sequence[DrawnNumaNode],
-    paint: MachineDrawingStyle,
-    packages: DrawnPackages,
-    width: float,
+    number: int, blocks: Sequence[DrawnNumaNode], packages: DrawnPackages, width: float
 ) -> _Box:
     inside = width - 2 * PAD
-    per_row = boxes_per_row(len(blocks), _natural(blocks, paint), inside, PAD)
+    per_row = boxes_per_row(len(blocks), _natural(blocks), inside, PAD)
     each = (inside - PAD * (per_row - 1)) / per_row
-    drawn = [_numa(block, paint, packages, each) for block in blocks]
+    drawn = [_numa(block, packages, each) for block in blocks]
     elements, height = _in_rows(drawn, per_row, PAD, HEADING)
     height += HEADING
     heading = svg_fixed_width_text(PAD, HEADING - 7, f"package {number}", STRONG)
     return _Box([heading, *elements], width, height, PACKAGE_PAPER, 6)
 
 
-def _numa(
-    block: DrawnNumaNode, paint: MachineDrawingStyle, packages: DrawnPackages, width: float
-) -> _Box:
+def _numa(block: DrawnNumaNode, packages: DrawnPackages, width: float) -> _Box:
+    paint = packages.paint
     name, facts = title_of_numa_block(block, packages.canvas)
     elements = [svg_fixed_width_text(PAD, HEADING - 7, name, STRONG)]
     x = PAD + (len(name) + 1) * COLUMN
     elements += [svg_fixed_width_text(x, HEADING - 7, facts, QUIET)] if facts else []
-    y = HEADING
-    found, y = _threads(block, paint, width, y)
+    found, y = _threads(block, paint, width, HEADING)
     elements += found
     if block.numa_node is not None and (held := paint.held(block.numa_node)) is not None:
         found = list(_memory(held, block.numa_node.memory_bytes, width, y))

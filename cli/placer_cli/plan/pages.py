@@ -55,10 +55,10 @@ def purchase_plan_page(question: PlanQuestion, answer: PlanAnswer, foot: str) ->
     """Return the report of what to buy."""
     tree = plan_answer_to_dict(question, answer)
     lead = opening_lines_of_drawing(draw_purchase_plan(question, answer, _WIDE))
-    return html_page(question.name or "What to buy", lead, _plan(question, answer, tree), foot)
+    return html_page(question.name or "What to buy", lead, _plan(answer, tree), foot)
 
 
-def _plan(question: PlanQuestion, answer: PlanAnswer, tree: AnswerTree) -> Iterator[Html]:
+def _plan(answer: PlanAnswer, tree: AnswerTree) -> Iterator[Html]:
     coin = f" {tree['currency']}" if tree["currency"] else ""
     if isinstance(answer, PurchasePlan):
         yield figure_tiles(

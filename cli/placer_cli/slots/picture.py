@@ -22,6 +22,7 @@ GAP = 14
 MARGIN = 16
 BAND_TITLE = 26
 HEAD = 58
+MOST_LETTERS = 22
 
 _text = partial(svg_text, size=12, colour="#222")
 
@@ -178,8 +179,8 @@ def _part(fractions: Fractions) -> float:
     return sum(fraction.of_slot for fraction in fractions)
 
 
-def _cut(name: str, most: int = 22) -> str:
-    return name if len(name) <= most else f"{name[: most - 1]}…"
+def _cut(name: str) -> str:
+    return name if len(name) <= MOST_LETTERS else f"{name[: MOST_LETTERS - 1]}…"
 
 
 def _colour(group: int) -> str:
