@@ -79,7 +79,8 @@ def draw_links(
     gpus = {device.minor: device for device in machine.devices if device.type == GPU}
     columns = max(len(c.kind) for c in classes)
     head = 6 + (2 if owner_of else 0)
-    tail = max((len(_facts(gpus.get(minor), machine)) for minor in links.minors), default=0) + 2
+    facts = [_facts(gpus.get(minor), machine) for minor in links.minors]
+    tail = max(map(len, facts)) + 2
     named = head + len(links.minors) * (columns + 1) + tail <= canvas.width
     marks = {c: c.kind for c in classes} if named else _shades(classes, canvas)
     columns = columns if named else 1
@@ -89,12 +90,11 @@ def draw_links(
     matrix = _Matrix(links, {(c.kind, c.centi_gb_per_s): m for c, m in marks.items()}, styles)
     rows = [matrix.head(columns, owner_of)]
     for i, minor in enumerate(links.minors):
-        facts = _facts(gpus.get(minor), machine)
         rows.append(
             Text.assemble(
                 matrix.label(minor, minor in broken, owner_of),
                 matrix.row(i, columns, owner_of, canvas),
-                (f"  {facts}" if tail > 2 and head + tail <= canvas.width else "", QUIET),
+                (f"  {facts[i]}" if tail > 2 and head + tail <= canvas.width else "", QUIET),
             )
         )
     text = Text("\n", no_wrap=True, overflow="crop").join(rows)
