@@ -35,7 +35,6 @@ from placer_models.placement import (
 _MOST_ROWS = 2_000
 """So many pods are listed."""
 _MOST_BARS = 40
-_MOST_DRAWN = 4
 
 
 def solved_page(
@@ -112,7 +111,7 @@ def _sections(
         rows = sortable_table(("pod", "change", "what to do"), would_do[:_MOST_ROWS])
         yield html_section("What would do (placer explain says more)", rows)
     yield from report_sections_of_nodes(
-        instance, placement, [node for node, _ in came.most_common(_MOST_DRAWN)]
+        instance, placement, [node for node, _ in came.most_common()]
     )
     homes = [
         [pod_or_gang_title(*move.place.key), move.home.node, move.place.node]
