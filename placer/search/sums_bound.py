@@ -73,29 +73,17 @@ def bound_by_sums(
     for level in range(levels):
         if values[level] != found.bounds[level] and not budget.over:
             share = budget.slice(levels - level)
-            bound = _bound(problem, sums, values, level, budget, share)
-            limit = found.bounds[level]
+            model, points = _model(problem, sums, values, level)
+            solved = optimise_expression(
+                model, points[level], ObjectiveSense.MAXIMISE, budget, share
+            )
+            bound, limit = solved.bounds[0], found.bounds[level]
             if bound is not None and (limit is None or bound < limit):
                 found.bounds[level] = bound
     for level, (bound, limit) in enumerate(zip(found.bounds, limits, strict=False)):
         if bound is not None and bound != limit:
             found.binds[level] = _binding(problem, sums, values, level, bound, budget)
     return found
-
-
-def _bound(
-    problem: Problem,
-    sums: Sequence[ExchangeNodeSetCapacityLimit],
-    values: Sequence[int],
-    level: int,
-    budget: SolveBudget,
-    share: float,
-) -> int | None:
-    """Return what no placement beats that keeps what earlier levels reached."""
-    model, levels = _keeping(problem, sums, values, level)
-    return optimise_expression(model, levels[level], ObjectiveSense.MAXIMISE, budget, share).bounds[
-        0
-    ]
 
 
 def _binding(
@@ -117,32 +105,25 @@ def _binding(
         if budget.over:
             return None
         rest = [each for each in sums if each.what in counted]
-        model, levels = _keeping(problem, rest, values, level)
+        model, points = _model(problem, rest, values, level)
         return is_expression_proven_at_most(
-            model, levels[level], bound, budget, budget.slice(next(questions_left))
+            model, points[level], bound, budget, budget.slice(next(questions_left))
         )
 
     groups = [(what,) for what in sorted(everything, key=lambda one: one.nodes is None)]
     return tuple(minimal_set_giving_bound(everything, groups, give_bound))
 
 
-def _keeping(
+def _model(
     problem: Problem,
     sums: Sequence[ExchangeNodeSetCapacityLimit],
     values: Sequence[int],
     level: int,
 ) -> tuple[CpModel, list[LinearExpr]]:
-    """Return the model in which levels before this one keep what they have reached."""
-    model, levels = _model(problem, sums)
-    for before in range(level):
-        model.add(levels[before] >= values[before])
-    return model, levels
+    """Return how many pods of each kind are placed, and what that is worth level by level.
 
-
-def _model(
-    problem: Problem, sums: Sequence[ExchangeNodeSetCapacityLimit]
-) -> tuple[CpModel, list[LinearExpr]]:
-    """Return how many pods of each kind are placed, and what that is worth level by level."""
+    In the model levels before this one keep what they have reached.
+    """
     model = CpModel()
     placed: defaultdict[int, list[PlacedCount]] = defaultdict(list)
     points: list[list[PlacedCount]] = [[] for _ in problem.priorities]
@@ -151,10 +132,10 @@ def _model(
         for gang in problem.gangs
         if len(gang.pods) == 1
     )
-    for (shape, level, weight), count in lone.items():
-        number = model.new_int_var(0, count, f"placed[{shape},{level},{weight}]")
+    for (shape, of_level, weight), count in lone.items():
+        number = model.new_int_var(0, count, f"placed[{shape},{of_level},{weight}]")
         placed[shape].append(number)
-        points[level].append(MEMBER_OF_MINIMUM_POINTS * weight * number)
+        points[of_level].append(MEMBER_OF_MINIMUM_POINTS * weight * number)
     for index, gang in enumerate(problem.gangs):
         if len(gang.pods) > 1:
             there = model.new_bool_var(f"gang[{index}]")
@@ -174,4 +155,7 @@ def _model(
         model.add(
             sum(size * count for shape, size in each.sizes for count in placed[shape]) <= each.room
         )
-    return model, [LinearExpr.sum(of_level) for of_level in points]
+    worth = [LinearExpr.sum(parts) for parts in points]
+    for before in range(level):
+        model.add(worth[before] >= values[before])
+    return model, worth
