@@ -310,10 +310,10 @@ class JointSearch:
 
     def _take_found(self, problem: Problem, choices: Choices, claimed: Sequence[int]) -> None:
         """Take over what a model claims to be worth so much, if the judge lets it pass."""
-        found = realise_and_judge(self.instance, self.baseline, problem, choices)
-        if isinstance(found, RejectedPlacement):
-            known = self.instance, self.baseline, problem, choices
-            judge_and_note_rejected(self.rejected, *known, found)
+        found = judge_and_note_rejected(
+            self.rejected, self.instance, self.baseline, problem, choices
+        )
+        if found is None:
             return
         check_tier_values_against_judge(found, claimed)
         if found.better_than(self.best):

@@ -19,12 +19,7 @@ from placer.search.budget import SolveBudget
 from placer.search.cp import optimise_expression
 from placer.search.exact import MOST_ASSIGNMENTS, Progress, assignment_count, trivial_tier_bounds
 from placer.search.joint_search import JointSearch
-from placer.search.judged import (
-    RejectedPlacement,
-    ValidPlacement,
-    judged_placement,
-    realise_and_judge,
-)
+from placer.search.judged import ValidPlacement, judged_placement
 from placer.search.rejected import judge_and_note_rejected
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance
@@ -206,11 +201,7 @@ class MisfitsToMoveSearch:
         if found.solution is None:
             return None, not found.infeasible
         choices = read_solved_choices(problem, model.variables, found.solution.value)
-        start = realise_and_judge(asked, baseline, problem, choices)
-        if isinstance(start, RejectedPlacement):
-            judge_and_note_rejected(self.rejected, asked, baseline, problem, choices, start)
-            return None, True
-        return start, True
+        return judge_and_note_rejected(self.rejected, asked, baseline, problem, choices), True
 
     def _first_of_all(self, leaving: tuple[MisfitsLeavingTogether, ...]) -> Placement | None:
         """Return the greedy placement that places those first and moves no other pod.

@@ -64,9 +64,9 @@ def place_until_judge_accepts(
     while isinstance(found, RejectedPlacement):
         if not choices:
             raise found.error
-        for index, fault in _culprits(instance, baseline, problem, choices, found):
+        for index, one, fault in _culprits(instance, baseline, problem, choices, found):
             shape, node = problem.pods[index], choices[index].node
-            note_and_log_rejected_places(rejected, [(_chosen(instance, choices)[index], fault)])
+            note_and_log_rejected_places(rejected, [(one, fault)])
             lost[shape].add(node)
             if budget.over or len(lost[shape]) >= MOST_NODES:
                 lost[shape].update(everywhere)
@@ -82,9 +82,8 @@ def judge_and_note_rejected(
     baseline: StartingAccounts,
     problem: Problem,
     choices: Choices,
-    found: RejectedPlacement,
-) -> None:
-    """Note the places of a model's solution that the judge rejects, each once.
+) -> ValidPlacement | None:
+    """Return a model's solution in ids, or note the places that the judge rejects, each once.
 
     Args:
         into: Places that were rejected before; gets those that were not.
@@ -92,12 +91,17 @@ def judge_and_note_rejected(
         baseline: Its nodes before anything is placed.
         problem: What was solved.
         choices: The solution.
-        found: What is wrong with it.
+
+    Returns:
+        None if the judge rejects it.
 
     """
-    chosen = _chosen(instance, choices)
+    found = realise_and_judge(instance, baseline, problem, choices)
+    if isinstance(found, ValidPlacement):
+        return found
     culprits = _culprits(instance, baseline, problem, choices, found)
-    note_and_log_rejected_places(into, [(chosen[index], fault) for index, fault in culprits])
+    note_and_log_rejected_places(into, [(one, fault) for _, one, fault in culprits])
+    return None
 
 
 def note_rejected_places(
@@ -162,7 +166,7 @@ def _culprits(
     problem: Problem,
     choices: Choices,
     found: RejectedPlacement,
-) -> Iterator[tuple[int, Breach]]:
+) -> Iterator[tuple[int, PodAndChosenNodeNames, Breach]]:
     """Yield the pods whose places make the faults, each once: at least one, some of the choices.
 
     Of the pods of a node, that is the first one with which those before it make the fault, too.
@@ -174,7 +178,7 @@ def _culprits(
         indices = [index for index, one in chosen.items() if one in suspects]
         if len(indices) > 1 and len({choices[index].node for index in indices}) == 1:
             indices = _first_with_fault(instance, baseline, problem, choices, indices, fault)
-        yield from ((index, fault) for index in indices if index not in seen)
+        yield from ((index, chosen[index], fault) for index in indices if index not in seen)
         seen.update(indices)
 
 
