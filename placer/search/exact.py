@@ -14,6 +14,7 @@ from placer.search.cp import (
     replace_solver_hints,
     solution_values,
 )
+from placer.search.first_tier_bounds import keep_tier_value
 from placer_models.cluster import Instance
 from placer_models.cpsat.batch_model import BatchModel, build_batch_model, pod_units_of
 from placer_models.cpsat.places import read_solved_choices, solver_hints_of_choices
@@ -78,10 +79,7 @@ def optimise_tiers(
             )
             best, bound = _one_tier(batch, tiers, index, limit, best, budget, share)
         best = replace(best, bounds=(*best.bounds, bound))
-        value = best.values[index]
-        batch.model.add(
-            expression >= value if tier.sense is ObjectiveSense.MAXIMISE else expression <= value
-        )
+        keep_tier_value(batch.model, tier, expression, best.values[index])
     return best
 
 
