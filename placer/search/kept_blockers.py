@@ -146,8 +146,12 @@ class AskBlockerByNodeCache:
         self._changed: list[int] = []
         self._columns = RecentlyUsedCache[PodRequirements, AskBlockerByNode](MOST_ASKS)
         self._left = AmountLeftColumnsCache()
-        self._on_empty: dict[tuple[PodRequirements, int], tuple[tuple[Node, ...], OverNodes]] = {}
-        self._kind_numbers: dict[int, tuple[tuple[Node, ...], NDArray[np.int64]]] = {}
+        self._on_empty = RecentlyUsedCache[
+            tuple[PodRequirements, int], tuple[tuple[Node, ...], OverNodes]
+        ](MOST_ASKS_OF_FEW)
+        self._kind_numbers = RecentlyUsedCache[int, tuple[tuple[Node, ...], NDArray[np.int64]]](
+            MOST_KINDS
+        )
 
     def turn_to(self, nodes: tuple[Node, ...], accounts: PersistentTuple[Account]) -> None:
         """Take note of the nodes as they are now, and of what is left on each."""
@@ -189,23 +193,16 @@ class AskBlockerByNodeCache:
             look: Counts what blocks the ask, or finds a node with a place.
 
         """
-        key = ask, id(kinds)
-        found = self._on_empty.get(key)
-        if found is None:
-            if len(self._on_empty) >= MOST_ASKS_OF_FEW:
-                self._on_empty.clear()
-            # The kinds stay alive with what was found, so that no others get their id.
-            found = self._on_empty[key] = kinds, look()
-        return found[1]
+        # The kinds stay alive with what was found, so that no others get their id.
+        return self._on_empty.of((ask, id(kinds)), lambda: (kinds, look()))[1]
 
     def kind_numbers(self, kinds: tuple[Node, ...]) -> NDArray[np.int64]:
         """Return a number for the kind of each node: one for all nodes that share an object."""
-        found = self._kind_numbers.get(id(kinds))
-        if found is None:
-            if len(self._kind_numbers) >= MOST_KINDS:
-                self._kind_numbers.clear()
+
+        def numbered() -> tuple[tuple[Node, ...], NDArray[np.int64]]:
             known: dict[int, int] = {}
             numbers = [known.setdefault(id(kind), len(known)) for kind in kinds]
-            # The kinds stay alive with their numbers, so that no others get their id.
-            found = self._kind_numbers[id(kinds)] = kinds, np.array(numbers, dtype=np.int64)
-        return found[1]
+            return kinds, np.array(numbers, dtype=np.int64)
+
+        # The kinds stay alive with their numbers, so that no others get their id.
+        return self._kind_numbers.of(id(kinds), numbered)[1]
