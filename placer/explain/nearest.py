@@ -23,7 +23,6 @@ from placer.search.reasons.register import (
     is_node_lacking_by_counting,
     rule_demands_of_pod,
 )
-from placer.search.reasons.rule import AskedAndLeft
 from placer.search.reasons.stages import NodesAtOccupancyStage
 from placer.search.reasons.text import blocker_text
 from placer.state.out_of_time import OutOfTimeError
@@ -41,46 +40,36 @@ PlacedKeys = frozenset[NamespacedName]
 
 
 def running_pods_causing_node_lack(
-    demand: RuleDemand,
-    stage: NodesAtOccupancyStage,
-    ask: PodRequirements,
-    index: int,
-    placed: PlacedKeys,
+    demand: RuleDemand, asked: PodOnNode, account: Account, placed: PlacedKeys
 ) -> tuple[MissingResourceHolder, ...]:
     """Return who holds what a node lacks of a demand that counting settles, those of most first."""
-    asked = stage.question(ask, index)
     if demand.rule == "anti-affinity":
         return tuple(sorted(_kept_apart_by(asked, placed), key=lambda one: one.pod))
     amounts = REASON_RULES[demand.rule].amounts
-    now = amounts(demand, asked, stage.account_at(index))
+    now = amounts(demand, asked, account)
     found = []
-    for runner, fewer, account in _without_each(asked):
-        then = amounts(demand, fewer, account)
+    for runner, fewer, account_then in _without_each(asked):
+        then = amounts(demand, fewer, account_then)
         if now is not None and then is not None:
             if then.left > now.left:
                 # Of what is there; where pods hold more than that, what this one holds of it.
                 left = now.left if then.left < 0 else max(0, now.left)
                 found.append(_holder(runner, placed, then.left - left))
-        elif not is_node_lacking_by_counting(demand, fewer, account):
+        elif not is_node_lacking_by_counting(demand, fewer, account_then):
             found.append(_holder(runner, placed))
     return tuple(sorted(found, key=lambda one: (-(one.amount or 0), one.pod)))
 
 
 def pods_counted_in_domain(
-    demand: RuleDemand,
-    stage: NodesAtOccupancyStage,
-    ask: PodRequirements,
-    index: int,
-    placed: PlacedKeys,
+    demand: RuleDemand, asked: PodOnNode, stage: NodesAtOccupancyStage, placed: PlacedKeys
 ) -> tuple[MissingResourceHolder, ...]:
     """Return the pods that count in the node's domain, where a limit of the pod's own is reached.
 
     Nobody holds what no pod counts for: the limits of others, and a node in no domain.
     """
-    spec = stage.question(ask, index).spec
     found: dict[NamespacedName, MissingResourceHolder] = {}
-    for rule, limit in domain_limits_asked_by(spec, ask.namespace):
-        domain = limit.domain(stage.nodes[index])
+    for rule, limit in domain_limits_asked_by(asked.spec, asked.namespace):
+        domain = limit.domain(asked.node)
         if domain is None or (rule, limit.said) != (demand.rule, demand.word):
             continue
         for node, runners in zip(stage.nodes, stage.running, strict=True):
@@ -93,16 +82,12 @@ def pods_counted_in_domain(
 
 
 def pods_in_the_way(
-    stage: NodesAtOccupancyStage,
-    ask: PodRequirements,
-    index: int,
-    placed: PlacedKeys,
-    budget: SolveBudget,
+    asked: PodOnNode, placed: PlacedKeys, budget: SolveBudget
 ) -> tuple[MissingResourceHolder, ...]:
     """Return the pods of a node each of which alone would have to go for a pod to fit there."""
     found = []
     try:
-        for runner, fewer, account in _without_each(stage.question(ask, index)):
+        for runner, fewer, account in _without_each(asked):
             demands = rule_demands_of_pod(fewer)
             kept_off = blocker_by_counting(fewer, account, demands)
             if kept_off is None and blocker_of(fewer, account, demands, budget) is None:
@@ -235,10 +220,9 @@ def nearest_misses(
         if blocker is not None:
             # Limits of domains count pods elsewhere, too: none of this node alone is in the way.
             limited = any(relation.rule == blocker.demand.rule for relation in RELATIONS)
-            holders = () if limited else pods_in_the_way(stage, ask, one.index, placed, budget)
-            lack = _told(blocker, stage, ask, one.index)
-            lack = NodeLack(lack.rule, lack.subject, lack.text, held_by=holders)
-            found.append(NearMissNode(stage.nodes[one.index].name, (lack,)))
+            asked = stage.question(ask, one.index)
+            holders = () if limited else pods_in_the_way(asked, placed, budget)
+            found.append(NearMissNode(asked.node.name, (_told(blocker, asked, holders),)))
     return tuple(found)
 
 
@@ -327,15 +311,13 @@ def _candidate(
 ) -> _Candidate:
     """Return a node; each rule about pods elsewhere counts as a whole that is missing."""
     whole = len(elsewhere) if lacks or elsewhere else 1
-    cordoned = bool(lacks) and not elsewhere and _is_cordoned(lacks, stage, ask, index)
+    cordoned = bool(lacks) and not elsewhere and _is_cordoned(lacks, stage.question(ask, index))
     return _Candidate(index, lacks, elsewhere, beyond, part + whole, cordoned)
 
 
-def _is_cordoned(
-    lacks: Sequence[RuleDemand], stage: NodesAtOccupancyStage, ask: PodRequirements, index: int
-) -> bool:
+def _is_cordoned(lacks: Sequence[RuleDemand], asked: PodOnNode) -> bool:
     """Return whether a cordon is all that a node lacks: in a cluster, or in a file."""
-    node, spec = stage.nodes[index], stage.question(ask, index).spec
+    node, spec = asked.node, asked.spec
     kept_off = set(untolerated_taints_of_strength(node.taints, spec.tolerations, keep_off=True))
     rules = {demand.rule for demand in lacks}
     return rules <= {"cordon", "taints"} and kept_off <= {UNSCHEDULABLE}
@@ -346,7 +328,8 @@ def _what_lacks(
 ) -> tuple[tuple[RuleDemand, ...], int, float]:
     """Return what a node lacks, and what `_Candidate` says of it."""
     lacks = tuple(stage.lacking(ask, index))
-    parts = [_part(demand, stage, ask, index) for demand in lacks]
+    asked, account = stage.question(ask, index), stage.account_at(index)
+    parts = [_part(demand, asked, account) for demand in lacks]
     return lacks, sum(beyond for beyond, _ in parts), sum(part for _, part in parts)
 
 
@@ -358,76 +341,52 @@ def indices_of_alike_nodes(nodes: Sequence[Node], sorts: Sorts) -> NodesBySort:
     return tuple(found.values())
 
 
-def _part(
-    demand: RuleDemand, stage: NodesAtOccupancyStage, ask: PodRequirements, index: int
-) -> tuple[bool, float]:
+def _part(demand: RuleDemand, asked: PodOnNode, account: Account) -> tuple[bool, float]:
     """Return whether an empty node lacks it, too, and which part of it is missing.
 
     Of what is no amount all is missing.
     """
-    amounts = _amounts(demand, stage, ask, index, stage.account_at(index))
-    if amounts is None or not amounts.asked:
+    amounts = REASON_RULES[demand.rule].amounts
+    now = amounts(demand, asked, account)
+    if now is None or not now.asked:
         return False, 1.0
-    idle = _amounts(demand, stage, ask, index, _empty(stage, index))
-    beyond = idle is not None and idle.left < amounts.asked
-    return beyond, (amounts.asked - max(0, amounts.left)) / amounts.asked
+    idle = amounts(demand, asked, _empty(asked))
+    beyond = idle is not None and idle.left < now.asked
+    return beyond, (now.asked - max(0, now.left)) / now.asked
 
 
-def _empty(stage: NodesAtOccupancyStage, index: int) -> Account:
+def _empty(asked: PodOnNode) -> Account:
     """Return what a node has for pods: when nothing runs there but its own system."""
-    system = [one for one in stage.running[index] if one.pod.namespace == SYSTEM_NAMESPACE]
-    return account_of(stage.nodes[index], system)
+    system = [one for one in asked.running if one.pod.namespace == SYSTEM_NAMESPACE]
+    return account_of(asked.node, system)
 
 
 def _counted(
     one: _Candidate, stage: NodesAtOccupancyStage, ask: PodRequirements, placed: PlacedKeys
 ) -> NearMissNode:
-    lacks = [_lack(demand, stage, ask, one.index, placed) for demand in one.lacks]
+    asked, account = stage.question(ask, one.index), stage.account_at(one.index)
+    lacks = [_lack(demand, asked, account, placed) for demand in one.lacks]
     for blocker in one.elsewhere:
-        told = _told(blocker, stage, ask, one.index)
-        holders = pods_counted_in_domain(blocker.demand, stage, ask, one.index, placed)
-        lacks.append(NodeLack(told.rule, told.subject, told.text, held_by=holders))
-    return NearMissNode(stage.nodes[one.index].name, tuple(lacks))
+        holders = pods_counted_in_domain(blocker.demand, asked, stage, placed)
+        lacks.append(_told(blocker, asked, holders))
+    return NearMissNode(asked.node.name, tuple(lacks))
 
 
-def _lack(
-    demand: RuleDemand,
-    stage: NodesAtOccupancyStage,
-    ask: PodRequirements,
-    index: int,
-    placed: PlacedKeys,
-) -> NodeLack:
+def _lack(demand: RuleDemand, asked: PodOnNode, account: Account, placed: PlacedKeys) -> NodeLack:
     """Return what a node lacks of one demand, and who has it."""
-    said = _told(Blocker(demand), stage, ask, index)
-    holders = running_pods_causing_node_lack(demand, stage, ask, index, placed)
-    now = _amounts(demand, stage, ask, index, stage.account_at(index))
+    holders = running_pods_causing_node_lack(demand, asked, account, placed)
+    lack = _told(Blocker(demand), asked, holders)
+    amounts = REASON_RULES[demand.rule].amounts
+    now = amounts(demand, asked, account)
     if now is None:
-        return NodeLack(said.rule, said.subject, said.text, held_by=holders)
-    idle = _amounts(demand, stage, ask, index, _empty(stage, index))
-    return NodeLack(
-        said.rule,
-        said.subject,
-        said.text,
-        asked=now.asked,
-        left=max(0, now.left),
-        total=max(0, idle.left) if idle else None,
-        unit=now.unit,
-        held_by=holders,
-    )
+        return lack
+    idle = amounts(demand, asked, _empty(asked))
+    total = max(0, idle.left) if idle else None
+    return replace(lack, asked=now.asked, left=max(0, now.left), total=total, unit=now.unit)
 
 
 def _told(
-    blocker: Blocker, stage: NodesAtOccupancyStage, ask: PodRequirements, index: int
+    blocker: Blocker, asked: PodOnNode, holders: tuple[MissingResourceHolder, ...]
 ) -> NodeLack:
-    spec = stage.question(ask, index).spec
-    return NodeLack(blocker.demand.name, blocker.demand.subject, blocker_text(blocker, spec))
-
-
-def _amounts(
-    demand: RuleDemand,
-    stage: NodesAtOccupancyStage,
-    ask: PodRequirements,
-    index: int,
-    account: Account,
-) -> AskedAndLeft | None:
-    return REASON_RULES[demand.rule].amounts(demand, stage.question(ask, index), account)
+    text = blocker_text(blocker, asked.spec)
+    return NodeLack(blocker.demand.name, blocker.demand.subject, text, held_by=holders)
