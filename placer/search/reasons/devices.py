@@ -49,6 +49,11 @@ def _requests(spec: PodSpec, kind: str) -> list[DeviceRequest]:
     return [request for request in spec.requests.devices if request.type == kind]
 
 
+def _asked_shares(spec: PodSpec, kind: str) -> list[tuple[int, DeviceShare]]:
+    """Return each share of devices of a type that is asked for, and of how many devices."""
+    return [(one.count, one.share) for one in _requests(spec, kind) if one.share]
+
+
 def _whole(spec: PodSpec, kind: str) -> int:
     return sum(request.count for request in _requests(spec, kind) if request.share is None)
 
@@ -106,11 +111,15 @@ def _too_few_devices(demand: RuleDemand, asked: PodOnNode, account: Account) -> 
     return _whole(asked.spec, demand.subject) > _free(account, demand.subject)
 
 
-def _too_few_shares(demand: RuleDemand, asked: PodOnNode, account: Account) -> bool:
+def _too_few_shares(
+    demand: RuleDemand,
+    asked: PodOnNode,
+    account: Account,
+    function: FunctionSelector | None = None,
+) -> bool:
     return any(
-        r.count > count_possible_shares(r.share, demand.subject, account)
-        for r in _requests(asked.spec, demand.subject)
-        if r.share
+        count > count_possible_shares(share, demand.subject, account, function)
+        for count, share in _asked_shares(asked.spec, demand.subject)
     )
 
 
@@ -122,28 +131,21 @@ def _device_amounts(demand: RuleDemand, asked: PodOnNode, account: Account) -> A
 def _share_amounts(demand: RuleDemand, asked: PodOnNode, account: Account) -> AskedAndLeft | None:
     """Return how many devices have to give a share, and how many could."""
     kind = demand.subject
-    shares = [request for request in _requests(asked.spec, kind) if request.share]
-    if len(shares) != 1 or shares[0].share is None:
+    shares = _asked_shares(asked.spec, kind)
+    if len(shares) != 1:
         return None
-    (request,) = shares
-    left = count_possible_shares(shares[0].share, kind, account)
-    return AskedAndLeft(
-        request.count, left, f"{kind} with {asked_device_share_text(shares[0].share)}"
-    )
+    ((count, share),) = shares
+    left = count_possible_shares(share, kind, account)
+    return AskedAndLeft(count, left, f"{kind} with {asked_device_share_text(share)}")
 
 
 def _share_column(demand: RuleDemand, spec: PodSpec) -> Hashable:
-    shares = [request.share for request in _requests(spec, demand.subject) if request.share]
+    shares = [share for _, share in _asked_shares(spec, demand.subject)]
     return (demand.rule, demand.subject, *shares) if len(shares) == 1 else None
 
 
 def _too_few_functions(demand: RuleDemand, asked: PodOnNode, account: Account) -> bool:
-    wish = dict(asked.spec.functions)[demand.subject]
-    return any(
-        r.count > count_possible_shares(r.share, demand.subject, account, wish)
-        for r in _requests(asked.spec, demand.subject)
-        if r.share
-    )
+    return _too_few_shares(demand, asked, account, dict(asked.spec.functions)[demand.subject])
 
 
 def _not_all(demand: RuleDemand, asked: PodOnNode, account: Account) -> bool:
@@ -226,16 +228,15 @@ def _count(demand: RuleDemand, spec: PodSpec) -> str:
 def _shares(demand: RuleDemand, spec: PodSpec) -> str:
     return listed_in_sentence(
         [
-            f"{asked_device_share_text(request.share)} of {request.count} {request.type}"
-            for request in _requests(spec, demand.subject)
-            if request.share
+            f"{asked_device_share_text(share)} of {count} {demand.subject}"
+            for count, share in _asked_shares(spec, demand.subject)
         ]
     )
 
 
 def _by_strategy(demand: RuleDemand, spec: PodSpec) -> str:
     kind = demand.subject
-    shares = [f"{asked_device_share_text(r.share)} of " for r in _requests(spec, kind) if r.share]
+    shares = [f"{asked_device_share_text(share)} of " for _, share in _asked_shares(spec, kind)]
     what = f"{demand.word} {kind}" if demand.word else f"one {kind} for each group"
     return f"{''.join(shares)}{what}"
 
