@@ -9,7 +9,6 @@ from placer.search.reasons.rule import (
     ReasonRule,
     Said,
     only_demands_of_rule,
-    owned_cpu_count,
     rule_demand_text,
 )
 from placer.state.alignment import alignment_scopes_conflict, aligns_by_container
@@ -86,10 +85,7 @@ def _limit(demand: RuleDemand, spec: PodSpec) -> str:
 
 def _say_burst(demand: RuleDemand, others: Sequence[RuleDemand], spec: PodSpec) -> Said:
     if spec.qos.owns_cpus:
-        text = (
-            f"constrained-burst needs CPUs that the pod would own, {owned_cpu_count(spec)} of them"
-        )
-        return text, only_demands_of_rule("cpu-count", others)
+        return say_which_pool_is_short(demand, others, spec)
     if pool := only_demands_of_rule("shared-pool", others):
         cpus = count_with_noun(spec.requests.cpu_milli / 1000, "CPU")
         return f"constrained-burst asks {cpus} on NUMA nodes", pool
