@@ -8,7 +8,7 @@ from placer.counting.account import Account
 from placer.search.reasons.question import PodOnNode
 from placer.search.reasons.register import REASON_RULES
 from placer.state.alignment import aligned_milli_per_cpu, aligned_needs_and_cells, numa_node_limit
-from placer_models.policy import AlignmentPolicy, QosClass
+from placer_models.policy import BINDING, AlignmentPolicy, QosClass
 from placer_models.reasons import RuleDemand
 
 MOST_SETS = 2_000
@@ -23,7 +23,7 @@ def counting_settles_alignment(demand: RuleDemand, asked: PodOnNode) -> bool:
     spec = asked.spec
     return (
         demand.rule == "alignment"
-        and demand.word in (AlignmentPolicy.SINGLE_NUMA_NODE, AlignmentPolicy.RESTRICTED)
+        and demand.word in BINDING
         and spec.qos.owns_cpus
         and not any(runner.pod.spec.qos in (QosClass.LS, QosClass.BE) for runner in asked.running)
     )

@@ -11,7 +11,7 @@ from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Node, RunningPod
 from placer_models.effective import effective_alignment_policy
 from placer_models.pod import PodSpec
-from placer_models.policy import AlignmentPolicy
+from placer_models.policy import BINDING
 from placer_models.records import record
 
 Shunning = tuple[tuple[str, AffinityTerm], ...]
@@ -81,10 +81,9 @@ class PodOnNode:
 
 def has_pool_bound_pods(asked: PodOnNode) -> bool:
     """Return whether pods of a pool run on the node that may be bound to some of its NUMA nodes."""
-    binding = (AlignmentPolicy.RESTRICTED, AlignmentPolicy.SINGLE_NUMA_NODE)
     return any(
         not spec.qos.owns_cpus
-        and (spec.constrained_burst or effective_alignment_policy(spec, asked.node) in binding)
+        and (spec.constrained_burst or effective_alignment_policy(spec, asked.node) in BINDING)
         for spec in (runner.pod.spec for runner in asked.running)
     )
 
