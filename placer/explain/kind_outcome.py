@@ -49,8 +49,7 @@ def _wants_company(instance: Instance) -> bool:
     """Return whether a pod has to be with others, which may be those that end."""
     return any(
         term.required and not term.apart
-        for gang in instance.gangs
-        for pod in gang.pods
+        for pod in pods_of_gangs(instance.gangs)
         for term in pod.spec.affinity
     )
 
@@ -64,15 +63,14 @@ def trial_with_less_may_fail(instance: Instance) -> bool:
     return (
         _have_numa_policy(instance)
         or any(node.honors_table for node in instance.nodes)
-        or any(pod.spec.qos.owns_cpus for gang in instance.gangs for pod in gang.pods)
+        or any(pod.spec.qos.owns_cpus for pod in pods_of_gangs(instance.gangs))
     )
 
 
 def _have_numa_policy(instance: Instance) -> bool:
     """Return whether a NUMA policy that may refuse a place is that of a pod or of a node."""
-    pods = (pod for gang in instance.gangs for pod in gang.pods)
     return NodesWithCachedFacts.of(instance.nodes).bind_pools or any(
-        pod.spec.alignment in BINDING for pod in pods
+        pod.spec.alignment in BINDING for pod in pods_of_gangs(instance.gangs)
     )
 
 

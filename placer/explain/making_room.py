@@ -276,9 +276,8 @@ def _size_and_names(room: _RoomOnNode) -> tuple[int, list[str]]:
 def _ended_on(index: int, every: ChangeTrials) -> KindOutcome:
     """Look for the fewest running pods of a node whose end lets one pod fit there."""
     instance, counted = every.instance, every.counted
-    (pod, *_) = pods_of_gangs(instance.gangs)
-    gang = next(iter(instance.gangs))
-    one = replace(gang, pods=(pod,), minimum=1)
+    gang = instance.gangs[0]
+    one = replace(gang, pods=gang.pods[:1], minimum=1)
     asked = replace(instance, gangs=(one,), running_gangs=())
     node, there = with_only_nodes(asked, counted, [index])
     may_end = sorted(one.pod.key for one in counted.running[index] if not one.of_node)
