@@ -6,12 +6,12 @@ Its nodes are as the answer leaves them: who runs there, who came, and what is l
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from placer.search.baseline import StartingAccounts, starting_accounts_of
+from placer.search.baseline import StartingAccounts, placed_pods_as_running, starting_accounts_of
 from placer.search.budget import SolveBudget
 from placer.search.options import Engine, SolveOptions
 from placer.search.reasons.stages import NodesAtOccupancyStage, nodes_at_occupancy_stages
 from placer.search.solver import solve
-from placer_models.cluster import Instance, RunningGang, RunningPod, with_only_gangs
+from placer_models.cluster import Instance, RunningGang, with_only_gangs
 from placer_models.placement import PartlyPlaced, Placed, Placement
 from placer_models.pod import Gang
 
@@ -34,12 +34,7 @@ def instance_after_answer(
         replace(one, placement=place_of[one.pod.key]) if one.pod.key in place_of else one
         for one in instance.running
     )
-    came = tuple(
-        RunningPod(pod, place_of[pod.key])
-        for gang in instance.gangs
-        for pod in gang.pods
-        if pod.key in place_of
-    )
+    came = placed_pods_as_running(instance.gangs, place_of)
     running_gangs = {gang.key for gang in instance.running_gangs}
     more = tuple(
         RunningGang(gang.name, gang.namespace, gang.gather, gang.levels)

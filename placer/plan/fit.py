@@ -14,7 +14,7 @@ from placer.judge.breaches import breaches
 from placer.plan.fit_answer import FitCount, NodesWithSameFitBlocker
 from placer.plan.market import max_item_count_in_empty_bin
 from placer.plan.relax import bin_kind_of_node
-from placer.search.baseline import StartingAccounts, starting_accounts_of
+from placer.search.baseline import StartingAccounts, placed_pods_as_running, starting_accounts_of
 from placer.search.budget import SolveBudget
 from placer.search.judged import RejectedPlacement, realise_and_judge
 from placer.search.options import Engine, SolveOptions
@@ -364,12 +364,7 @@ class _Stops:
     def __init__(self, task: FitCountTask, found: _Found, end_s: float) -> None:
         self._task, self._found = task, found
         place_of = {place.key: place for place in found.placement.pods}
-        came = [
-            RunningPod(pod, place_of[pod.key])
-            for gang in found.instance.gangs
-            for pod in gang.pods
-            if pod.key in place_of
-        ]
+        came = placed_pods_as_running(found.instance.gangs, place_of)
         taken: set[NamespacedName] = {one.pod.key for one in (*found.instance.running, *came)}
         name = task.pod.name
         while (task.pod.namespace, name) in taken:

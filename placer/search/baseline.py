@@ -1,5 +1,6 @@
 """The baseline of a solve: the nodes as they are, counted."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from placer.counting.account import Account, accounts_of
@@ -10,6 +11,8 @@ from placer.search.kept_blockers import AskBlockerByNodeCache
 from placer.state.problem_cache import ProblemCache
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.incremental import PersistentTuple
+from placer_models.placement import NamespacedName, PodPlacement
+from placer_models.pod import Gang
 
 
 @dataclass(slots=True)
@@ -82,3 +85,15 @@ def running_pods_of_each_node(instance: Instance) -> PersistentTuple[tuple[Runni
         if runner.placement.node in there:
             there[runner.placement.node].append(runner)
     return PersistentTuple.of(map(tuple, there.values()))
+
+
+def placed_pods_as_running(
+    gangs: Iterable[Gang], place_of: Mapping[NamespacedName, PodPlacement]
+) -> tuple[RunningPod, ...]:
+    """Return the pods of gangs that have a place, as they run there."""
+    return tuple(
+        RunningPod(pod, place_of[pod.key])
+        for gang in gangs
+        for pod in gang.pods
+        if pod.key in place_of
+    )

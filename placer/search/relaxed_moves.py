@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from ortools.sat.python.cp_model import CpSolver
 
+from placer.search.baseline import placed_pods_as_running
 from placer.search.budget import SolveBudget
 from placer.search.cp import optimise_expression, replace_solver_hints, solution_values
 from placer.search.first_tier_bounds import (
@@ -18,7 +19,7 @@ from placer.search.first_tier_bounds import (
     relaxed_tier_expressions,
 )
 from placer.state.batch import build_problem
-from placer_models.cluster import Instance, RunningPod
+from placer_models.cluster import Instance
 from placer_models.cpsat.relaxed import (
     RelaxedModel,
     RelaxedNodeSubclassVariables,
@@ -27,7 +28,7 @@ from placer_models.cpsat.relaxed import (
 )
 from placer_models.moves import vacated_homes
 from placer_models.placement import Placement
-from placer_models.pod import Gang, Pod
+from placer_models.pod import Gang
 from placer_models.problem.problem import Problem
 
 MovePart = tuple[set[str], list[Gang]]
@@ -74,15 +75,7 @@ def _left(instance: Instance, placement: Placement) -> Instance:
         instance,
         gangs=tuple(gangs),
         groups=tuple(group for group in instance.groups if keys.issuperset(group.gangs)),
-        running=(
-            *instance.running,
-            *(
-                RunningPod(Pod(pod.name, pod.namespace, pod.spec), place_of[pod.key])
-                for gang in instance.gangs
-                for pod in gang.pods
-                if pod.key in place_of
-            ),
-        ),
+        running=(*instance.running, *placed_pods_as_running(instance.gangs, place_of)),
         homes=tuple(home for home in instance.homes if home.key in at_home),
         move_budget=instance.move_budget - len(gone),
     )

@@ -10,11 +10,11 @@ from dataclasses import replace
 from placer.counting.placements import NodeIdAssignmentFailure, realise_choices
 from placer.counting.pools import placement_with_pool_cpus
 from placer.greedy.place import place_greedily
-from placer.search.baseline import StartingAccounts, starting_accounts_of
+from placer.search.baseline import StartingAccounts, placed_pods_as_running, starting_accounts_of
 from placer.search.judged import RejectedPlacement, ValidPlacement, judge_placement
 from placer.state.batch import build_problem
 from placer.state.out_of_time import OutOfTimeError, Stop
-from placer_models.cluster import Instance, RunningPod
+from placer_models.cluster import Instance
 from placer_models.placement import NamespacedName, Placement, PodPlacement, pod_or_gang_title
 from placer_models.pod import Gang
 
@@ -100,17 +100,11 @@ def _filled_up(
     """Place the other gangs greedily beside those that are kept, if that makes it better."""
     done = {gang.key for gang in gangs}
     place_of = {place.key: place for place in kept.placement.pods}
-    there = (
-        RunningPod(pod, place_of[pod.key])
-        for gang in gangs
-        for pod in gang.pods
-        if pod.key in place_of
-    )
     rest = replace(
         instance,
         gangs=tuple(gang for gang in instance.gangs if gang.key not in done),
         groups=tuple(group for group in instance.groups if done.isdisjoint(group.gangs)),
-        running=(*instance.running, *there),
+        running=(*instance.running, *placed_pods_as_running(gangs, place_of)),
     )
     if not rest.gangs or stop():
         return kept
