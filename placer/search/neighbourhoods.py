@@ -32,7 +32,7 @@ from placer_models.moves import vacated_homes
 from placer_models.node_rules import node_rules_allow
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import NamespacedName, Placement, PodPlacement
-from placer_models.pod import Gang, Pod, PodSpec, Resources
+from placer_models.pod import Gang, Pod, PodSpec, Resources, pods_of_gangs
 
 FEWEST_NODES = 3
 MOST_NODES = 12
@@ -77,13 +77,13 @@ class NeighbourhoodSearch:
     accepted: int = 0
     tried: int = 0
     _gang_of: dict[tuple[str, str], Gang] = field(init=False)
-    _spec_of: dict[tuple[str, str], PodSpec] = field(init=False)
+    _pod_of: dict[tuple[str, str], Pod] = field(init=False)
     _home_of: dict[tuple[str, str], PodPlacement] = field(init=False)
     _affine: bool = field(init=False)
 
     def __post_init__(self) -> None:
         self._gang_of = {pod.key: gang for gang in self.instance.gangs for pod in gang.pods}
-        self._spec_of = {pod.key: pod.spec for gang in self.instance.gangs for pod in gang.pods}
+        self._pod_of = {pod.key: pod for pod in pods_of_gangs(self.instance.gangs)}
         self._home_of = {home.key: home for home in self.instance.homes}
         self._affine = any_asks_for_others(self.instance)
 
@@ -177,7 +177,7 @@ class NeighbourhoodSearch:
             place.node
             for place in self.placement.pods
             if place.node in names
-            and any(node_rules_allow(node, self._spec_of[place.key]) for node in others)
+            and any(node_rules_allow(node, self._pod_of[place.key].spec) for node in others)
         }
         return [node for node in able if node.name in found]
 
@@ -186,7 +186,7 @@ class NeighbourhoodSearch:
         for running in self.instance.running:
             yield running.placement.node, running.pod.spec.requests
         for place in self.placement.pods:
-            yield place.node, self._spec_of[place.key].requests
+            yield place.node, self._pod_of[place.key].spec.requests
 
     def _sample(self, nodes: list[Node], size: int) -> set[str]:
         return {node.name for node in self.rng.sample(nodes, min(size, len(nodes)))}
@@ -276,7 +276,7 @@ class NeighbourhoodSearch:
 
     def _accept(self, part: Instance, before: Worth, start: Placement, after: Placement) -> bool:
         """Take over what a part has come to, if that is better for the whole."""
-        moved = {pod.key for gang in part.gangs for pod in gang.pods}
+        moved = {pod.key for pod in pods_of_gangs(part.gangs)}
         kept = [place for place in self.placement.pods if place.key not in moved]
         whole = Placement((*kept, *after.pods))
         same_pods = {place.key for place in start.pods} == {place.key for place in after.pods}
@@ -346,11 +346,7 @@ class NeighbourhoodSearch:
             groups=tuple(groups),
             running=(
                 *(r for r in self.instance.running if r.placement.node in nodes),
-                *(
-                    RunningPod(Pod(place.name, place.namespace, self._spec_of[place.key]), place)
-                    for place in self.placement.pods
-                    if place.key in stay
-                ),
+                *(RunningPod(self._pod_of[p.key], p) for p in self.placement.pods if p.key in stay),
                 *witnesses,
             ),
             move_budget=left,
@@ -375,10 +371,7 @@ class NeighbourhoodSearch:
 
     def _everyone(self) -> list[RunningPod]:
         """Return every pod that has a place, running ones first."""
-        placed = (
-            RunningPod(Pod(place.name, place.namespace, self._spec_of[place.key]), place)
-            for place in self.placement.pods
-        )
+        placed = (RunningPod(self._pod_of[place.key], place) for place in self.placement.pods)
         return [*self.instance.running, *placed] if self._affine else []
 
     def _nodes_of_first_pods(self) -> set[str]:
