@@ -17,6 +17,12 @@ class TraitsSeenByAffinityTerms(NamedTuple):
     labels: Labels
     owns_cpus: bool
 
+    def are_meant(self, term: AffinityTerm, namespace: str) -> bool:
+        """Return whether the term of a pod of the namespace means a pod that has them."""
+        return term.looks_into(self.namespace, namespace) and term.means(
+            self.labels, owns_cpus=self.owns_cpus
+        )
+
 
 def traits_seen_by_affinity_terms(spec: PodSpec, namespace: str) -> TraitsSeenByAffinityTerms:
     """Return what affinity looks at of a pod."""
@@ -50,9 +56,7 @@ class PodLabelIndex(Generic[T]):
     def meant(self, term: AffinityTerm, namespace: str) -> Iterator[T]:
         """Yield the things that the term of a pod of the namespace means."""
         for thing, traits in self.candidates(required_label_clauses(term.labels, term.expressions)):
-            if term.looks_into(traits.namespace, namespace) and term.means(
-                traits.labels, owns_cpus=traits.owns_cpus
-            ):
+            if traits.are_meant(term, namespace):
                 yield thing
 
     def candidates(

@@ -96,7 +96,7 @@ def _ghosts(asked: PodOnNode, pod: Pod) -> Iterator[RunningPod]:
             term.required
             and not term.apart
             and asked.crowd
-            and asked.crowd.has(term, pod.namespace)
+            and asked.crowd.company.has(term, pod.namespace)
         ):
             spec = PodSpec((), QosClass.LSR, labels=term.labels)
             name = f"ghost-{number}"

@@ -4,10 +4,11 @@ A pod whose required affinity means itself and no other pod has a place without 
 comes after it and is company that it would have to be with has to come to its domain.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from placer.search.reasons.question import OtherPods
+from placer.state.label_index import TraitsSeenByAffinityTerms, traits_seen_by_affinity_terms
 from placer.state.out_of_time import OutOfTimeError
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Node, NodesWithCachedFacts, RunningPod
@@ -35,7 +36,7 @@ class FirstAffinityPods:
 
     def __init__(self, found: Iterable[FirstAffinityPod] = ()) -> None:
         self._by_label: dict[LabelPair | None, list[FirstAffinityPod]] = {}
-        self._meaning: dict[Hashable, tuple[FirstAffinityPod, ...]] = {}
+        self._meaning: dict[TraitsSeenByAffinityTerms, tuple[FirstAffinityPod, ...]] = {}
         for first in found:
             # A pod that is meant has one of these labels; None stands for any labels.
             few: Sequence[LabelPair | None] = min(
@@ -54,16 +55,13 @@ class FirstAffinityPods:
 
     def _that_mean(self, spec: PodSpec, namespace: str) -> tuple[FirstAffinityPod, ...]:
         """Return those for which such a pod would be company."""
-        known = namespace, spec.labels, spec.qos.owns_cpus
-        if known not in self._meaning:
+        traits = traits_seen_by_affinity_terms(spec, namespace)
+        if traits not in self._meaning:
             found = (one for label in (None, *spec.labels) for one in self._by_label.get(label, ()))
-            self._meaning[known] = tuple(
-                first
-                for first in found
-                if first.term.looks_into(namespace, first.namespace)
-                and first.term.means(spec.labels, owns_cpus=spec.qos.owns_cpus)
+            self._meaning[traits] = tuple(
+                first for first in found if traits.are_meant(first.term, first.namespace)
             )
-        return self._meaning[known]
+        return self._meaning[traits]
 
 
 def find_first_affinity_pods(
@@ -92,9 +90,7 @@ def find_first_affinity_pods(
         for term in spec.affinity:
             if not term.required or term.apart:
                 continue
-            itself = term.looks_into(namespace, namespace) and term.means(
-                spec.labels, owns_cpus=spec.qos.owns_cpus
-            )
+            itself = traits_seen_by_affinity_terms(spec, namespace).are_meant(term, namespace)
             if crowd.company.number(term, namespace, most=2) == int(itself):
                 place = here[here.position[runner.placement.node]]
                 domain = place.topology_domain(term.topology or NODE_LEVEL)

@@ -127,10 +127,6 @@ class OtherPods:
             self._shunning[known] = _shunning(self.domains[key].get(known[1], ()), key)
         return self._shunning[known]
 
-    def has(self, term: AffinityTerm, namespace: str) -> bool:
-        """Return whether the term of a pod of the namespace means some pod that runs."""
-        return self.company.has(term, namespace)
-
     def _company(
         self, key: str, domain: str | None, running: Iterable[RunningPod]
     ) -> RunningAffinityPods:
@@ -169,16 +165,11 @@ def own_terms_keeping_pod_away(asked: PodOnNode) -> Iterator[AffinityTerm]:
 
 def is_kept_away_by_others(asked: PodOnNode) -> bool:
     """Return whether a pod on the node, or in a domain of it, keeps away from this one."""
-    mine = asked.spec
+    mine = traits_seen_by_affinity_terms(asked.spec, asked.namespace)
     around = [_shunning(asked.running, "")]
     if asked.crowd is not None:
         around += [asked.crowd.shunning_within(asked.node, key) for key in asked.crowd.domains]
-    return any(
-        term.looks_into(asked.namespace, namespace)
-        and term.means(mine.labels, owns_cpus=mine.qos.owns_cpus)
-        for terms in around
-        for namespace, term in terms
-    )
+    return any(mine.are_meant(term, namespace) for terms in around for namespace, term in terms)
 
 
 def pod_labels_sought_text(terms: Iterable[AffinityTerm]) -> str:
@@ -203,11 +194,10 @@ def _parts(term: AffinityTerm) -> bool:
 
 def _may_be_first(term: AffinityTerm, asked: PodOnNode) -> bool:
     """Return whether the term means the pod itself, and no other pod so far."""
-    itself = term.means(asked.spec.labels, owns_cpus=asked.spec.qos.owns_cpus)
-    own = term.looks_into(asked.namespace, asked.namespace)
-    if not (itself and own) or asked.crowd is None:
+    itself = traits_seen_by_affinity_terms(asked.spec, asked.namespace)
+    if asked.crowd is None or not itself.are_meant(term, asked.namespace):
         return False
     if not term.wide:
-        return not asked.crowd.has(term, asked.namespace)
+        return not asked.crowd.company.has(term, asked.namespace)
     belongs = asked.node.topology_domain(term.topology) is not None
     return belongs and not asked.crowd.in_domains(term.topology).has(term, asked.namespace)
