@@ -38,9 +38,9 @@ def smallest_change_combining_options(
     size = 1
     while size < len(options) and comb(len(options), size) <= MOST_TRIALS:
         for some in _sets(options, size):
-            outcome = trials.outcome(all_changes_as_one_option(some))
+            outcome = trials.outcome(some)
             if outcome is TrialVerdict.FITS:
-                return SufficientChange(kind, all_changes_as_one_option(some), certain or size == 1)
+                return SufficientChange(kind, some, certain or size == 1)
             certain = certain and outcome is TrialVerdict.RULED_OUT
         size += 1
     kept = _without_needless(options, trials)
@@ -58,18 +58,17 @@ def with_equally_small_alternatives(
     if comb(len(options), size) > MOST_TRIALS:
         return found
     others = tuple(
-        all_changes_as_one_option(some)
+        some
         for some in _sets(options, size)
-        if all_changes_as_one_option(some) != found.changes
-        and trials.outcome(all_changes_as_one_option(some)) is TrialVerdict.FITS
+        if some != found.changes and trials.outcome(some) is TrialVerdict.FITS
     )
     return replace(found, others=others)
 
 
-def _sets(options: Sequence[Option], size: int) -> Iterator[tuple[Option, ...]]:
-    """Yield all sets of a size; first those whose last option comes first."""
+def _sets(options: Sequence[Option], size: int) -> Iterator[Option]:
+    """Yield all sets of a size, each as one option; first those whose last option comes first."""
     places = sorted(combinations(range(len(options)), size), key=lambda some: some[::-1])
-    return (tuple(options[i] for i in some) for some in places)
+    return (all_changes_as_one_option(options[i] for i in some) for some in places)
 
 
 def _any_of(kind: str, options: Sequence[Option], trials: ChangeTrials) -> KindOutcome:
@@ -79,10 +78,10 @@ def _any_of(kind: str, options: Sequence[Option], trials: ChangeTrials) -> KindO
     found: KindOutcome = TrialVerdict.RULED_OUT
     for size in range(1, len(options) + 1):
         for some in _sets(options, size):
-            outcome = trials.outcome(all_changes_as_one_option(some))
+            outcome = trials.outcome(some)
             if outcome is TrialVerdict.FITS:
                 certain = size == 1 or found is TrialVerdict.RULED_OUT
-                return SufficientChange(kind, all_changes_as_one_option(some), certain)
+                return SufficientChange(kind, some, certain)
             if outcome is TrialVerdict.OPEN:
                 found = outcome
     return found
