@@ -113,12 +113,10 @@ class SimplePodPlacer:
     def _ranked(
         self, spec: PodSpec, ask: SimplePodAsk, cache: ProblemCache
     ) -> SimpleNodeRanking | None:
-        """Return a ranking for pods of a spec; None if more than numbers decides."""
-        may = self._may_come(spec, cache)
-        return None if may is None else SimpleNodeRanking(ask, may)
+        """Return a ranking of the nodes to which pods of a spec may come at all.
 
-    def _may_come(self, spec: PodSpec, cache: ProblemCache) -> Mask | None:
-        """Return to which nodes the pods may come at all; None if they would rather have some."""
+        None if more than numbers decides: they would rather have some nodes.
+        """
         relevant = relevant_facts_of((PodRequirements(spec, (), ""),))
         kinds, numbers = cache.kinds_of(self._nodes, relevant)
         fits = [cache.memo((fit_of, spec), (kind,), partial(fit_of, spec, kind)) for kind in kinds]
@@ -127,7 +125,7 @@ class SimplePodPlacer:
         if best_pair_minimum_of(spec, kinds) or not all(_says_nothing(fits[at]) for at in simple):
             return None
         may: Mask = np.array([isinstance(fit, Fit) for fit in fits], dtype=np.bool_)
-        return may[kind_of]
+        return SimpleNodeRanking(ask, may[kind_of])
 
 
 def _says_nothing(fit: object) -> bool:
