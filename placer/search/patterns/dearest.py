@@ -131,12 +131,7 @@ class _Begun(NamedTuple):
 
 def _most_hopeful(parts: list[_Begun], most: int) -> tuple[_Begun, int]:
     """Return as many of the patterns as may be kept, and what the others may be worth."""
-    begun = _Begun(
-        np.concatenate([part.items for part in parts]),
-        np.concatenate([part.left for part in parts]),
-        np.concatenate([part.values for part in parts]),
-        np.concatenate([part.hopes for part in parts]),
-    )
+    begun = _Begun(*map(np.concatenate, zip(*parts, strict=True)))
     if len(begun.items) <= most:
         return begun, 0
     order = np.argpartition(-begun.hopes, most)
