@@ -7,7 +7,7 @@ from placer.judge.measure import measure
 from placer.search.baseline import starting_accounts_of
 from placer.search.budget import SolveBudget
 from placer.search.options import SolveOptions
-from placer.search.reasons.unplaced import left_out_as_unplaced, why_unplaced
+from placer.search.reasons.unplaced import why_unplaced
 from placer_models.cluster import Instance
 from placer_models.placement import PartlyPlaced, Placed, Placement, TierValue
 
@@ -44,10 +44,7 @@ def answer_from_placement(
         )
     baseline = starting_accounts_of(stays)
     budget = SolveBudget(SolveOptions(time_limit_s=seconds))
-    left_out = (
-        *why_unplaced(stays, stays, baseline, placement, budget),
-        *left_out_as_unplaced(stays.left_out),
-    )
+    left_out = why_unplaced(stays, stays, baseline, placement, budget)
     tiers = tuple(TierValue(tier, value, None, False) for tier, value in measure(stays, placement))
     if left_out:
         return PartlyPlaced(placement, tiers, left_out)

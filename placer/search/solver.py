@@ -28,7 +28,7 @@ from placer.search.misplaced_search import SHARE_OF_STAYING, MisfitsToMoveSearch
 from placer.search.move_order import with_moves_in_feasible_order
 from placer.search.options import Engine, SolveOptions
 from placer.search.reasons.ruled_out import are_all_pods_ruled_out
-from placer.search.reasons.unplaced import left_out_as_unplaced, why_unplaced
+from placer.search.reasons.unplaced import why_unplaced
 from placer.search.rejected import place_until_judge_accepts
 from placer.search.scored import (
     greedy_choices_for_problem,
@@ -295,10 +295,7 @@ def _answer(
         movable: Who may move.
 
     """
-    left_out = (
-        *why_unplaced(instance, asked, before, best.placement, budget, rejected),
-        *left_out_as_unplaced(instance.left_out),
-    )
+    left_out = why_unplaced(instance, asked, before, best.placement, budget, rejected)
     placement = placement_without_stayers(asked, best.placement)
     homes = {home.key for home in asked.homes}
     if left_out and all(place.key in homes for place in placement.pods):

@@ -56,7 +56,7 @@ def why_unplaced(
     budget: SolveBudget,
     rejected: Sequence[PlaceRejectedByJudge] = (),
 ) -> tuple[Unplaced, ...]:
-    """List the pods without a place, each with its reasons.
+    """List the pods without a place, each with its reasons, and those left out before as well.
 
     Args:
         instance: The instance.
@@ -67,9 +67,10 @@ def why_unplaced(
         rejected: Places that the judge rejected.
 
     """
+    left_out = tuple(left_out_as_unplaced(instance.left_out))
     placed = {pod.key for pod in placement.pods}
     if all(pod.key in placed for pod in pods_of_gangs(instance.gangs)):
-        return ()
+        return left_out
     whole = reason_budget(budget)
     stages = (
         None if whole.over else nodes_at_occupancy_stages(instance, asked, before, placement, whole)
@@ -79,12 +80,13 @@ def why_unplaced(
     for place in rejected:
         known = lost.setdefault((place.namespace, place.name), [])
         known.append(RejectedPlaceReason(place.node, place.why))
-    return tuple(
+    unplaced = (
         _and_rejected(reasons.of(pod, gang), pod, lost.get(pod.key, ()))
         for gang in instance.gangs
         for pod in gang.pods
         if pod.key not in placed
     )
+    return (*unplaced, *left_out)
 
 
 def _and_rejected(found: Unplaced, pod: Pod, lost: Sequence[Reason]) -> Unplaced:
