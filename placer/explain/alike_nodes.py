@@ -50,7 +50,7 @@ def alike_node_group_numbers(instance: Instance, baseline: StartingAccounts) -> 
     )
     numbers: dict[object, int] = {}
     return [
-        numbers.setdefault((i if _is_broken(node) else None, state), len(numbers))
+        numbers.setdefault((i if has_broken_device(node) else None, state), len(numbers))
         for i, (node, state) in enumerate(zip(instance.nodes, problem.nodes, strict=True))
     ]
 
@@ -147,7 +147,8 @@ def _alike(some: Sequence[RunningPod], others: Sequence[RunningPod]) -> bool:
     )
 
 
-def _is_broken(node: Node) -> bool:
+def has_broken_device(node: Node) -> bool:
+    """Return whether some device of a node is not healthy, by itself or as the node says."""
     return bool(node.unhealthy) or not all(device.healthy for device in node.machine.devices)
 
 

@@ -8,7 +8,7 @@ place; that no smaller one does is proven only where the solver ruled each small
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 
-from placer.explain.alike_nodes import NodeSamplesForTrials
+from placer.explain.alike_nodes import NodeSamplesForTrials, has_broken_device
 from placer.explain.explanation import SufficientChange
 from placer.explain.fewest import smallest_change_combining_options, with_equally_small_alternatives
 from placer.explain.kind_outcome import (
@@ -72,7 +72,7 @@ def _to_mend(instance: Instance) -> list[Option]:
     for node in instance.nodes:
         if node.cordoned or UNSCHEDULABLE in node.taints:
             options.append((Uncordon(node.name),))
-        if node.unhealthy or any(not device.healthy for device in node.machine.devices):
+        if has_broken_device(node):
             options.append((MarkDevicesHealthy(node.name),))
     return options
 
