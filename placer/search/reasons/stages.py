@@ -299,13 +299,17 @@ class NodesAtOccupancyStage:
         return self._demanded[key]
 
 
+OccupancyStages = tuple[NodesAtOccupancyStage, NodesAtOccupancyStage, NodesAtOccupancyStage]
+"""The nodes empty, with what runs, and with what is placed as well."""
+
+
 def nodes_at_occupancy_stages(
     instance: Instance,
     asked: Instance,
     before: StartingAccounts,
     placement: Placement,
     budget: SolveBudget,
-) -> tuple[NodesAtOccupancyStage, NodesAtOccupancyStage, NodesAtOccupancyStage]:
+) -> OccupancyStages:
     """Return the stages: nodes empty, with what runs, and with what is placed as well.
 
     Args:

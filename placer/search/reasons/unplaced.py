@@ -23,7 +23,7 @@ from placer.search.reasons.gangs import (
 )
 from placer.search.reasons.register import REASON_RULES
 from placer.search.reasons.sentences import reason_sentences
-from placer.search.reasons.stages import NodesAtOccupancyStage, nodes_at_occupancy_stages
+from placer.search.reasons.stages import OccupancyStages, nodes_at_occupancy_stages
 from placer.search.reasons.unknown_names import NamesKnownToNodes
 from placer.state.network import network_levels_required_by_gang
 from placer.state.out_of_time import OutOfTimeError
@@ -136,7 +136,7 @@ class _Reasons:
         instance: Instance,
         asked: Instance,
         placement: Placement,
-        stages: tuple[NodesAtOccupancyStage, NodesAtOccupancyStage, NodesAtOccupancyStage] | None,
+        stages: OccupancyStages | None,
         budget: SolveBudget,
     ) -> None:
         self._instance = instance
@@ -182,9 +182,7 @@ class _Reasons:
         return self._ended
 
     @contextmanager
-    def _share(
-        self,
-    ) -> Iterator[tuple[NodesAtOccupancyStage, NodesAtOccupancyStage, NodesAtOccupancyStage]]:
+    def _share(self) -> Iterator[OccupancyStages]:
         """Let the next question spend a share of the time; what it leaves goes to later ones."""
         assert self._stages is not None, "no question is asked without stages"
         part = self._budget.part(self._budget.slice(self._open))
@@ -246,11 +244,7 @@ class _Reasons:
         return ask, gang.key if self._members[gang.key] else None
 
     def _looked_into(
-        self,
-        ask: PodRequirements,
-        gang: Gang,
-        members: Sequence[Node],
-        stages: tuple[NodesAtOccupancyStage, NodesAtOccupancyStage, NodesAtOccupancyStage],
+        self, ask: PodRequirements, gang: Gang, members: Sequence[Node], stages: OccupancyStages
     ) -> _Verdict:
         _, second, third = stages
         room = 0
