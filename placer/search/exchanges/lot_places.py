@@ -119,10 +119,7 @@ class ExchangeLotPlacer:
         scale = np.maximum(columns.room, 1.0)
         resources = 1.0 + scale.shape[1]
         may_go = {i for i, lot in enumerate(self.lots) if lot.alone and lot.level == level}
-        on: defaultdict[int, list[int]] = defaultdict(list)
-        for pod, node in held.items():
-            on[node].append(pod)
-        for node, pods in on.items():
+        for node, pods in _by_node(held).items():
             shapes = [self.thing_of[pod] for pod in pods]
             barred = columns.barred[shapes, columns.kinds[node]]
             excess = columns.sizes[shapes].sum(axis=0) - columns.room[node]
