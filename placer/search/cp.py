@@ -1,5 +1,6 @@
 """One call of CP-SAT, with every outcome told apart, and the answer so far of a model."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -187,8 +188,7 @@ def _bound(solver: cp_model.CpSolver, sense: ObjectiveSense) -> int | None:
     bound = solver.best_objective_bound
     if abs(bound) >= 2**53:
         return None
-    towards = -1 if sense is ObjectiveSense.MAXIMISE else 1
     rounded = round(bound)
     if abs(bound - rounded) < 1e-6:
         return rounded
-    return int(bound // 1) if towards < 0 else -int(-bound // 1)
+    return math.floor(bound) if sense is ObjectiveSense.MAXIMISE else math.ceil(bound)
