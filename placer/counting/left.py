@@ -27,7 +27,7 @@ def node_left(account: Account, *, with_memory: bool = False) -> ResourcesLeftFo
                     milli_left_of_one_gpu(amounts, whole_device_amounts(device_capacity_of(device)))
                 )
     left = max(0, account.pools.shared.left_milli)
-    memory = sum(max(0, has) for has in account.memory.bytes_in.values()) if with_memory else 0
+    memory = account.memory.free_bytes if with_memory else 0
     return ResourcesLeftForExpectedPods(left, tuple(sorted(m for m in milli if m)), memory)
 
 

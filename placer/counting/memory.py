@@ -33,6 +33,11 @@ class MemoryLeft:
     pages: Mapping[tuple[int, int], int]
     unit: int
 
+    @property
+    def free_bytes(self) -> int:
+        """The bytes that pods may still ask for, whichever NUMA nodes have them."""
+        return sum(max(0, free) for free in self.bytes_in.values())
+
     def left_in(self, numa_node: int, page_bytes: int) -> int:
         """Return what a NUMA node has left: hugepages of a size, or bytes if that is 0."""
         if page_bytes:

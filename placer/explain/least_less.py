@@ -156,9 +156,7 @@ def _most_left(resource: str, trials: ChangeTrials) -> int | None:
     """
     accounts = trials.counted.accounts
     if resource == "memory":
-        return max(
-            (sum(max(0, has) for has in a.memory.bytes_in.values()) for a in accounts), default=0
-        )
+        return max((account.memory.free_bytes for account in accounts), default=0)
     pods = [pod for gang in trials.instance.gangs for pod in gang.pods]
     if any(resource in dict(pod.spec.strategies) for pod in pods):
         return None

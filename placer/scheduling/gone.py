@@ -56,8 +56,7 @@ def _counts(
     if best_effort or account.pools.best_effort.milli:
         pool = account.pools.best_effort.left_milli
         yield count("cpu.best-effort", best_effort + exclusive, pool)
-    free = sum(max(0, amount) for amount in account.memory.bytes_in.values())
-    yield count("memory", sum(r.memory_bytes for r in requests), free)
+    yield count("memory", sum(r.memory_bytes for r in requests), account.memory.free_bytes)
     for size in sorted({pages.page_bytes for r in requests for pages in r.hugepages}):
         pages = sum(max(0, n) for (_, of), n in account.memory.pages.items() if of == size)
         asked = sum(r.pages_of(size) for r in requests)

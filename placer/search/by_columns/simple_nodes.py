@@ -126,7 +126,7 @@ def simple_row_of_account(account: Account) -> SimpleNodeRow:
     pool = account.pools.shared
     return SimpleNodeRow(
         max(0, pool.left_milli) if pool.cpus else -1,
-        sum(max(0, memory_bytes) for memory_bytes in account.memory.bytes_in.values()),
+        account.memory.free_bytes,
         max(0, resource_amount_on_node(_PODS, account.resources)),
         tuple(milli),
     )

@@ -94,9 +94,7 @@ def _memory_left(account: Account) -> dict[int | None, int]:
 
 
 def _memory_amounts(_: RuleDemand, asked: PodOnNode, account: Account) -> AskedAndLeft:
-    return AskedAndLeft(
-        asked.spec.requests.memory_bytes, sum(_memory_left(account).values()), BYTES
-    )
+    return AskedAndLeft(asked.spec.requests.memory_bytes, account.memory.free_bytes, BYTES)
 
 
 def _hugepages(asked: PodOnNode) -> Iterator[RuleDemand]:
@@ -152,7 +150,7 @@ MEMORY = (
         ),
         brief=lambda _, spec: format_bytes(spec.requests.memory_bytes),
         lacks=lambda _, asked, account: (
-            asked.spec.requests.memory_bytes > sum(_memory_left(account).values())
+            asked.spec.requests.memory_bytes > account.memory.free_bytes
         ),
         settles=always_settled_by_counting,
         amounts=_memory_amounts,
