@@ -46,6 +46,10 @@ class DevicesLeft:
     shared: Mapping[DeviceKey, ShareAmounts]
     held_functions: frozenset[tuple[str, int, int]]
 
+    def free_count(self, kind: str) -> int:
+        """Return how many devices of a type nobody holds."""
+        return sum(of == kind for of, _ in self.free)
+
 
 def devices_left(node: Node, pods: Sequence[RunningPod]) -> DevicesLeft:
     """Return what the pods that run on the node leave of its devices."""

@@ -161,9 +161,7 @@ def _most_left(resource: str, trials: ChangeTrials) -> int | None:
     if any(resource in dict(pod.spec.strategies) for pod in pods):
         return None
     if any(pod.spec.requests.count_of(resource) for pod in pods):
-        return max(
-            (sum(kind == resource for kind, _ in a.devices.free) for a in accounts), default=0
-        )
+        return max((account.devices.free_count(resource) for account in accounts), default=0)
     return None
 
 

@@ -92,9 +92,7 @@ def _devices(
             else:
                 shares[kind, request.share, functions.get(kind)].append(request.count)
     for kind, count in sorted(whole.items()):
-        yield DecisionResourceShortage(
-            node.name, kind, count, sum(of == kind for of, _ in account.devices.free)
-        )
+        yield DecisionResourceShortage(node.name, kind, count, account.devices.free_count(kind))
     for (kind, share, function), counts in shares.items():
         # A pod has each of its shares of another device.
         for asked, most in ((max(counts), 1), (sum(counts), len(counts))):

@@ -58,10 +58,6 @@ def _whole(spec: PodSpec, kind: str) -> int:
     return sum(request.count for request in _requests(spec, kind) if request.share is None)
 
 
-def _free(account: Account, kind: str) -> int:
-    return sum(of == kind for of, _ in account.devices.free)
-
-
 def _without(
     stays: Callable[[DeviceRequest], bool],
 ) -> Callable[[PodOnNode, RuleDemand], PodOnNode]:
@@ -108,7 +104,7 @@ def _with_devices(spec: PodSpec, stays: Callable[[DeviceRequest], bool]) -> PodS
 
 
 def _too_few_devices(demand: RuleDemand, asked: PodOnNode, account: Account) -> bool:
-    return _whole(asked.spec, demand.subject) > _free(account, demand.subject)
+    return _whole(asked.spec, demand.subject) > account.devices.free_count(demand.subject)
 
 
 def _too_few_shares(
@@ -125,7 +121,7 @@ def _too_few_shares(
 
 def _device_amounts(demand: RuleDemand, asked: PodOnNode, account: Account) -> AskedAndLeft:
     kind = demand.subject
-    return AskedAndLeft(_whole(asked.spec, kind), _free(account, kind), kind)
+    return AskedAndLeft(_whole(asked.spec, kind), account.devices.free_count(kind), kind)
 
 
 def _share_amounts(demand: RuleDemand, asked: PodOnNode, account: Account) -> AskedAndLeft | None:
@@ -154,7 +150,9 @@ def _not_all(demand: RuleDemand, asked: PodOnNode, account: Account) -> bool:
     there = sum(device.type == kind for device in account.devices.healthy)
     (request,) = _requests(asked.spec, kind)
     share = request.share
-    ready = count_possible_shares(share, kind, account) if share else _free(account, kind)
+    ready = (
+        count_possible_shares(share, kind, account) if share else account.devices.free_count(kind)
+    )
     strategy = dict(asked.spec.strategies)[kind]
     return ready < (max(1, there) if strategy is DeviceCountStrategy.APPLY_FOR_ALL else 1)
 
