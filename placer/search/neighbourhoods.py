@@ -211,7 +211,7 @@ class NeighbourhoodSearch:
             Whether it was better.
 
         """
-        part, start = self._part(nodes | self._nodes_of_first_pods(), waiting)
+        part, start = self._part(nodes, waiting)
         if not part.gangs:
             return False
         before = measure(part, start)
@@ -239,7 +239,7 @@ class NeighbourhoodSearch:
             What the pods of the node are worth now.
 
         """
-        part, start = self._part({node} | self._nodes_of_first_pods(), [])
+        part, start = self._part({node}, [])
         before = measure(part, start)
         if not part.gangs:
             return before
@@ -305,7 +305,13 @@ class NeighbourhoodSearch:
         return True
 
     def _part(self, nodes: set[str], waiting: list[Gang]) -> tuple[Instance, Placement]:
-        """Return the neighbourhood as an instance, and its pods' present places."""
+        """Return the neighbourhood as an instance, and its pods' present places.
+
+        Nodes of pods that are the first of their kind belong to every part.
+        """
+        everyone = self._everyone()
+        placed = everyone[len(self.instance.running) :]
+        nodes = nodes | nodes_of_pods_without_company(placed, everyone)
         here = [place for place in self.placement.pods if place.node in nodes]
         inside = {place.key for place in here}
         away = {place.key for place in self.placement.pods} - inside
@@ -334,9 +340,7 @@ class NeighbourhoodSearch:
                 gangs.append(gang)
             elif gang.key in touched:
                 gangs.append(_held(gang, inside, top))
-        witnesses = witness_pods_on_outside_nodes(
-            self._everyone(), nodes, gangs, self.instance.nodes
-        )
+        witnesses = witness_pods_on_outside_nodes(everyone, nodes, gangs, self.instance.nodes)
         return Instance(
             nodes=(
                 *(node for node in self.instance.nodes if node.name in nodes),
@@ -373,11 +377,6 @@ class NeighbourhoodSearch:
         """Return every pod that has a place, running ones first."""
         placed = (RunningPod(self._pod_of[place.key], place) for place in self.placement.pods)
         return [*self.instance.running, *placed] if self._affine else []
-
-    def _nodes_of_first_pods(self) -> set[str]:
-        """Return the nodes that belong to every part."""
-        everyone = self._everyone()
-        return nodes_of_pods_without_company(everyone[len(self.instance.running) :], everyone)
 
     def _stays(self, pod: NamespacedName, reaching: Set[NamespacedName]) -> bool:
         """Return whether the part cannot see what a move of the pod would mean for its gang."""
