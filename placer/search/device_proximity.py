@@ -142,15 +142,13 @@ def _moved(
         if place.key in at_home:
             continue  # it would be one more pod that moves
         at, index = node_of[place.node], index_of[place.key]
-        fit, shape = (
-            problem.fit(index, at),
-            problem.shape_on(problem.pods[index], problem.nodes[at]),
-        )
+        fit, state = problem.fit(index, at), problem.nodes[at]
         if fit is None:
             continue
+        shape = problem.shape_on(problem.pods[index], state)
         bound = fit.alignment is not AlignmentPolicy.NONE
         devices = place.devices
-        for bank in problem.nodes[at].banks:
+        for bank in state.banks:
             mine = set(place.minors(bank.type))
             if len(mine) < 2 or (bank.type, len(mine)) not in shape.devices:
                 continue
@@ -161,7 +159,7 @@ def _moved(
                 bank,
                 counts_by_class(bank.board, mine),
                 counts_by_class(bank.board, left),
-                _switches_beside(problem.nodes[at], bank, place.key, on_node[at]),
+                _switches_beside(state, bank, place.key, on_node[at]),
                 bound=bound,
             )
             if counts is not None:
@@ -172,9 +170,7 @@ def _moved(
                 on_node[at][place.key] = replace(place, devices=devices)
         if devices != place.devices:
             node, spec = instance.nodes[at], spec_of[place.key]
-            parts = divide_devices_among_containers(
-                spec, place.containers, devices, node, problem.nodes[at]
-            )
+            parts = divide_devices_among_containers(spec, place.containers, devices, node, state)
             parts, env = with_environment(parts, node)
             moved[place.key] = replace(place, devices=devices, containers=parts, env=env)
     return moved
