@@ -1,6 +1,6 @@
 """The greedy answer to a Problem, with the scorer that the options or the strategy name."""
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import replace
 
 from placer.counting.account import Account
@@ -14,7 +14,6 @@ from placer.search.baseline import StartingAccounts
 from placer.search.options import SolveOptions
 from placer_models.cluster import Instance, Node, NodesWithCachedFacts
 from placer_models.demand import ExpectedDemand
-from placer_models.expected import ResourcesLeftForExpectedPods
 from placer_models.forecast import given_or_learned_demand
 from placer_models.node_strategy import NodeStrategy
 from placer_models.problem.problem import Choices, Problem
@@ -36,18 +35,14 @@ def with_priced_expected_demand(instance: Instance, baseline: StartingAccounts) 
 
 
 def expected_shape_prices_on_accounts(
-    demand: ExpectedDemand, nodes: tuple[Node, ...], accounts: Iterable[Account]
+    demand: ExpectedDemand, nodes: tuple[Node, ...], accounts: Collection[Account]
 ) -> tuple[int, ...]:
     """Return the prices on nodes as their accounts say that they are, as the judge finds them."""
-    known: dict[int, ResourcesLeftForExpectedPods] = {}
-    lefts = []
-    for account in accounts:
-        # Idle nodes that are alike share their account.
-        left = known.get(id(account))
-        if left is None:
-            left = node_left(account, with_memory=demand.looks_at_memory)
-            known[id(account)] = left
-        lefts.append(left)
+    # Idle nodes that are alike share their account.
+    distinct = {id(account): account for account in accounts}
+    with_memory = demand.looks_at_memory
+    left = {n: node_left(account, with_memory=with_memory) for n, account in distinct.items()}
+    lefts = [left[id(account)] for account in accounts]
     return expected_shape_prices_given_left(demand, NodesWithCachedFacts.of(nodes), lefts)
 
 
