@@ -126,8 +126,8 @@ def _among_few_nodes(every: ChangeTrials) -> ChangeTrials:
     leaving = sorted(crowded, key=lambda i: len(running[i]))[: waiting + MOST_LEFT]
     roomy = sorted(range(len(instance.nodes)), key=lambda i: _room(every, i), reverse=True)
     taking = [i for i in roomy if i not in leaving][:MOST_TAKEN]
-    few, counted = with_only_nodes(instance, every.counted, sorted({*leaving, *taking}))
-    return ChangeTrials(few, every.left_s, every.most_s, counted)
+    few = with_only_nodes(instance, every.counted, sorted({*leaving, *taking}))
+    return every.with_instance(*few)
 
 
 def _room(every: ChangeTrials, index: int) -> tuple[int, int, int]:
@@ -211,8 +211,7 @@ def _with_rooms(every: ChangeTrials, rooms: list[_RoomOnNode]) -> ChangeTrials:
     waiting = sum(len(gang.pods) for gang in instance.gangs)
     roomy = sorted(range(len(instance.nodes)), key=lambda i: _room(every, i), reverse=True)
     kept = sorted({*(room.index for room in rooms), *roomy[:waiting]})
-    few, counted = with_only_nodes(instance, every.counted, kept)
-    return ChangeTrials(few, every.left_s, every.most_s, counted)
+    return every.with_instance(*with_only_nodes(instance, every.counted, kept))
 
 
 def _fewest_rooms(rooms: list[_RoomOnNode], among: ChangeTrials) -> int | None:
@@ -279,9 +278,7 @@ def _ended_on(index: int, every: ChangeTrials) -> KindOutcome:
     gang = instance.gangs[0]
     one = replace(gang, pods=gang.pods[:1], minimum=1)
     asked = replace(instance, gangs=(one,), running_gangs=())
-    node, there = with_only_nodes(asked, counted, [index])
+    alone = every.with_instance(*with_only_nodes(asked, counted, [index]))
     may_end = sorted(one.pod.key for one in counted.running[index] if not one.of_node)
     options = [(RemovePods(key),) for key in may_end]
-    return smallest_change_combining_options(
-        "end", options, ChangeTrials(node, every.left_s, every.most_s, there)
-    )
+    return smallest_change_combining_options("end", options, alone)

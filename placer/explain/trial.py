@@ -94,12 +94,13 @@ class ChangeTrials:
             WhatIfChangeError: A change has nothing to change.
 
         """
-        return ChangeTrials(
-            instance_with_all_changes(changes, self.instance),
-            self.left_s,
-            self.most_s,
-            work=self.work,
-        )
+        return self.with_instance(instance_with_all_changes(changes, self.instance))
+
+    def with_instance(
+        self, instance: Instance, baseline: StartingAccounts | None = None
+    ) -> "ChangeTrials":
+        """Return trials of another instance, under the same deadline."""
+        return ChangeTrials(instance, self.left_s, self.most_s, baseline, work=self.work)
 
     @property
     def left_s(self) -> float:
