@@ -339,32 +339,30 @@ def nodes_at_occupancy_stages(
     nobody: Running = nodes.remembered(
         nodes_at_occupancy_stages, lambda: PersistentTuple.of(((),) * len(nodes))
     )
-    first = NodesAtOccupancyStage(
+    stage_of = partial(
+        NodesAtOccupancyStage,
+        nodes=nodes,
+        kinds=kinds,
+        budget=budget,
+        is_over=is_over,
+        known=cache.problems,
+    )
+    first = stage_of(
         FirstStageWithoutPlace.EMPTY,
-        nodes,
-        nobody,
-        when_empty,
-        kinds,
-        budget,
-        is_over,
-        DomainLimitBlockers(nodes, when_empty),
-        cache.problems,
+        running=nobody,
+        account_at=when_empty,
+        limits=DomainLimitBlockers(nodes, when_empty),
         idle=True,
         kept=cache.blockers,
     )
     cache.blockers.turn_to(instance.nodes, accounts)
-    second = NodesAtOccupancyStage(
+    second = stage_of(
         FirstStageWithoutPlace.RUNNING,
-        nodes,
-        before.running,
-        accounts.__getitem__,
-        kinds,
-        budget,
-        is_over,
-        DomainLimitBlockers(nodes, accounts.__getitem__),
-        cache.problems,
-        OtherPods(instance.running, _by_domain(nodes, instance.running, keys)),
-        first,
+        running=before.running,
+        account_at=accounts.__getitem__,
+        limits=DomainLimitBlockers(nodes, accounts.__getitem__),
+        crowd=OtherPods(instance.running, _by_domain(nodes, instance.running, keys)),
+        before=first,
         kept=cache.blockers,
     )
     pods = {pod.key: pod for pod in pods_of_gangs(asked.gangs)}
@@ -390,18 +388,13 @@ def nodes_at_occupancy_stages(
             firsts = FirstAffinityPods(find_first_affinity_pods(nodes, arrived, crowd, is_over))
         except OutOfTimeError:
             firsts = None
-    third = NodesAtOccupancyStage(
+    third = stage_of(
         FirstStageWithoutPlace.PLACED,
-        nodes,
-        together,
-        left,
-        kinds,
-        budget,
-        is_over,
-        DomainLimitBlockers(nodes, left, arrived),
-        cache.problems,
-        crowd,
-        first,
+        running=together,
+        account_at=left,
+        limits=DomainLimitBlockers(nodes, left, arrived),
+        crowd=crowd,
+        before=first,
         same=(second, touched),
         reaching=any(asks_something_of_other_pods(runner.pod.spec) for runner in arrived),
         firsts=firsts,
