@@ -4,8 +4,6 @@ import math
 import re
 from fractions import Fraction
 
-from placer_models.message_text import escaped_value_text
-
 MAX_AMOUNT = 2**60
 """Largest amount that is read, in bytes or milli; no machine comes near it."""
 
@@ -129,4 +127,5 @@ def _shown(amount: object) -> str:
     """Return the value as a message shows it, cut short if it is long."""
     if isinstance(amount, int) and amount.bit_length() > 128:
         return f"an integer of {amount.bit_length()} bits"
-    return escaped_value_text(amount)
+    text = repr(amount)  # As `message_text` does, which numbers do not import.
+    return text if len(text) <= 60 else f"{text[:57]}..."
