@@ -17,7 +17,7 @@ from time import perf_counter
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from _arguments import parser_for
+from _arguments import numbers_asked
 from _timing import p99
 
 from node.fake_cgroupfs import FakeV1, FakeV2
@@ -76,9 +76,7 @@ def removed(files: CgroupFilesystem) -> None:
 
 
 def main() -> None:
-    parser = parser_for(__doc__)
-    parser.add_argument("rounds", type=int, nargs="?", default=30)
-    rounds = parser.parse_args().rounds
+    rounds = numbers_asked(__doc__, rounds=30).rounds
     nodes = {i: f"{16 * i}-{16 * i + 15}" for i in range(8)}
     for title, fake in (("v2 in memory", FakeV2), ("v1 in memory", FakeV1)):
         measured(title, fake(f"0-{CPUS - 1}", nodes), a_node(CPUS, 8), rounds, owners=True)

@@ -11,7 +11,7 @@ Run: python benchmarks/beside.py [ROUNDS]
 
 import random
 
-from _arguments import parser_for
+from _arguments import numbers_asked
 from _half_full import SIZES, node, print_one_pod, solved
 from _worlds import lone
 
@@ -66,7 +66,5 @@ def pairs() -> None:
 
 
 if __name__ == "__main__":
-    parser = parser_for(__doc__)
-    parser.add_argument("rounds", type=int, nargs="?", default=10)
-    one_pod(parser.parse_args().rounds)
+    one_pod(numbers_asked(__doc__, rounds=10).rounds)
     pairs()

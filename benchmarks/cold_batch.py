@@ -15,7 +15,7 @@ from random import Random
 from statistics import median
 from time import process_time
 
-from _arguments import parser_for
+from _arguments import numbers_asked
 from _timing import keep_cpu_time, timed
 from _worlds import GIB, lone, nodes_in_turn, resident
 from mixed_places import KINDS, machine, with_shares, without_shares
@@ -86,9 +86,5 @@ def main(count: int, pods: int, rounds: int) -> None:
 
 
 if __name__ == "__main__":
-    parser = parser_for(__doc__)
-    parser.add_argument("nodes", type=int, nargs="?", default=10_000)
-    parser.add_argument("pods", type=int, nargs="?", default=50)
-    parser.add_argument("rounds", type=int, nargs="?", default=3)
-    said = parser.parse_args()
+    said = numbers_asked(__doc__, nodes=10_000, pods=50, rounds=3)
     main(said.nodes, said.pods, said.rounds)

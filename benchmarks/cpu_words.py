@@ -13,7 +13,7 @@ import statistics
 from dataclasses import replace
 from time import perf_counter
 
-from _arguments import parser_for
+from _arguments import numbers_asked
 from _timing import timed
 from _worlds import lone, running_pod
 
@@ -96,6 +96,4 @@ def main(states: int) -> None:
 
 
 if __name__ == "__main__":
-    parser = parser_for(__doc__)
-    parser.add_argument("states", type=int, nargs="?", default=20)
-    main(parser.parse_args().states)
+    main(numbers_asked(__doc__, states=20).states)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from random import Random
 from time import perf_counter, process_time
 
-from _arguments import parser_for
+from _arguments import add_numbers, parser_for
 from _timing import keep_cpu_time, timed
 from _worlds import GIB, gang, nodes_in_turn, resident
 from greedy_fleet import MACHINES, SPECS
@@ -162,8 +162,7 @@ def main(numbers: Sequence[int]) -> None:
 
 if __name__ == "__main__":
     parser = parser_for(__doc__)
-    parser.add_argument("first", type=int, nargs="?", default=0)
-    parser.add_argument("count", type=int, nargs="?", default=BATCHES)
+    add_numbers(parser, first=0, count=BATCHES)
     parser.add_argument("--quick", action="store_true", help="every tenth batch")
     parser.add_argument("--by-cpu", action="store_true", help="deadlines in CPU time")
     asked = parser.parse_args()

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from _arguments import not_run, one_of, parser_for
+from _arguments import add_numbers, not_run, one_of, parser_for
 from _openb import TRACES_MISSING, add_folder_of_traces
 
 from placer.openb.arrivals import TraceArrivalOrder
@@ -157,7 +157,7 @@ def main(nodes: tuple[TraceNode, ...], pods: Drawn, seeds: int, lists: Sequence[
 if __name__ == "__main__":
     parser = parser_for(__doc__)
     add_folder_of_traces(parser)
-    parser.add_argument("seeds", type=int, nargs="?", default=2)
+    add_numbers(parser, seeds=2)
     parser.add_argument("lists", type=one_of(LISTS), nargs="*", default=list(LISTS), metavar="LIST")
     said = parser.parse_args()
     folder = said.folder

@@ -10,7 +10,7 @@ Run: python benchmarks/exclusivity.py [ROUNDS]
 
 import random
 
-from _arguments import parser_for
+from _arguments import numbers_asked
 from _half_full import SIZES, node, print_one_pod, solved
 from _worlds import lone
 
@@ -50,7 +50,5 @@ def batches() -> None:
 
 
 if __name__ == "__main__":
-    parser = parser_for(__doc__)
-    parser.add_argument("rounds", type=int, nargs="?", default=10)
-    one_pod(parser.parse_args().rounds)
+    one_pod(numbers_asked(__doc__, rounds=10).rounds)
     batches()

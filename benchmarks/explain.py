@@ -16,7 +16,7 @@ from collections import Counter
 from random import Random
 from time import monotonic, process_time
 
-from _arguments import parser_for
+from _arguments import numbers_asked
 from _timing import timed
 from _worlds import GIB, lone, machine, running_pod, spec
 
@@ -114,10 +114,7 @@ def show(name: str, instance: Instance, seconds: float) -> None:
 
 
 def main() -> None:
-    parser = parser_for(__doc__)
-    parser.add_argument("nodes", type=int, nargs="?", default=500)
-    parser.add_argument("big_nodes", type=int, nargs="?", default=5000)
-    said = parser.parse_args()
+    said = numbers_asked(__doc__, nodes=500, big_nodes=5000)
     nodes, running = fleet(said.nodes, Random(SEED))
     waiting = tuple(lone(pod(f"w{i}", GPUS)) for i in range(10))
     show("ten pods of eight GPUs", Instance(nodes, waiting, running=running), 1.0)

@@ -10,7 +10,7 @@ Run: python benchmarks/fleet.py [SECONDS] [NODES ...]
 import random
 from time import perf_counter
 
-from _arguments import parser_for
+from _arguments import add_numbers, parser_for
 from _timing import placed_tiers, timed
 from _worlds import gang, lone, nodes_in_turn, spec
 
@@ -118,7 +118,7 @@ def main(seconds: float, sizes: list[int]) -> None:
 
 if __name__ == "__main__":
     parser = parser_for(__doc__)
-    parser.add_argument("seconds", type=float, nargs="?", default=10.0)
+    add_numbers(parser, seconds=10.0)
     parser.add_argument("nodes", type=int, nargs="*", default=[4, 16, 64, 200])
     said = parser.parse_args()
     main(said.seconds, said.nodes)

@@ -12,7 +12,7 @@ import random
 from dataclasses import replace
 from time import perf_counter
 
-from _arguments import parser_for
+from _arguments import numbers_asked
 from _timing import timed
 from _worlds import gang, running_pod, spec
 
@@ -110,10 +110,7 @@ def measured(instance: Instance, engine: Engine, seconds: float) -> str:
 
 
 def main() -> None:
-    parser = parser_for(__doc__)
-    parser.add_argument("seconds", type=float, nargs="?", default=10.0)
-    parser.add_argument("nodes", type=int, nargs="?", default=500)
-    said = parser.parse_args()
+    said = numbers_asked(__doc__, seconds=10.0, nodes=500)
     seconds, count = said.seconds, said.nodes
     rng = random.Random(SEED)
     nodes, running = fleet(count, rng)

@@ -19,7 +19,7 @@ from statistics import mean
 from time import thread_time
 
 import _worlds
-from _arguments import parser_for
+from _arguments import numbers_asked
 from _timing import print_times, timed
 from _worlds import GIB, gang, lone, nodes_in_turn
 
@@ -225,9 +225,7 @@ def report_batch(nodes: tuple[Node, ...]) -> None:
 
 
 def main() -> None:
-    parser = parser_for(__doc__)
-    parser.add_argument("nodes", type=int, nargs="?", default=1_000)
-    count = parser.parse_args().nodes
+    count = numbers_asked(__doc__, nodes=1_000).nodes
     nodes = nodes_in_turn(count, [load_machine(name) for name in MACHINES])
     report("empty fleet", nodes, 0)
     report("busy fleet", nodes, WARM_UP_PODS_PER_NODE * count)

@@ -22,7 +22,7 @@ from itertools import combinations
 from time import perf_counter, process_time
 
 import one_pod as without_nics
-from _arguments import parser_for
+from _arguments import numbers_asked
 from _timing import timed
 from _worlds import GIB, lone, running_pod
 from _worn import on_worn
@@ -185,6 +185,4 @@ def main(rounds: int) -> None:
 
 
 if __name__ == "__main__":
-    parser = parser_for(__doc__)
-    parser.add_argument("rounds", type=int, nargs="?", default=30)
-    main(parser.parse_args().rounds)
+    main(numbers_asked(__doc__, rounds=30).rounds)

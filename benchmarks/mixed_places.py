@@ -18,7 +18,7 @@ from statistics import mean
 from time import thread_time
 
 import _worlds
-from _arguments import parser_for
+from _arguments import add_numbers, parser_for
 from _timing import print_times, timed
 from _worlds import GIB, nodes_in_turn
 
@@ -111,7 +111,7 @@ def placed(scheduler: Scheduler, pod: Pod, options: SolveOptions) -> tuple[float
 
 def main() -> None:
     parser = parser_for(__doc__)
-    parser.add_argument("nodes", type=int, nargs="?", default=NODES)
+    add_numbers(parser, nodes=NODES)
     parser.add_argument("strategy", type=NodeStrategy, choices=list(NodeStrategy), nargs="?")
     said = parser.parse_args()
     count = said.nodes

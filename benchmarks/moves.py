@@ -8,7 +8,7 @@ bound, the moves, and the time; the first row, without moves, is the baseline.
 from random import Random
 from time import perf_counter
 
-from _arguments import parser_for
+from _arguments import numbers_asked
 from _timing import timed
 from _worlds import lone, running_pod, spec
 
@@ -78,8 +78,5 @@ def _placed(placement: Placement, instance: Instance) -> set[tuple[str, str]]:
 
 
 if __name__ == "__main__":
-    parser = parser_for(__doc__)
-    parser.add_argument("nodes", type=int, nargs="?", default=16)
-    parser.add_argument("seconds", type=float, nargs="?", default=10.0)
-    said = parser.parse_args()
+    said = numbers_asked(__doc__, nodes=16, seconds=10.0)
     main(said.nodes, said.seconds)

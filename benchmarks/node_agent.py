@@ -17,7 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from _arguments import not_run, parser_for
+from _arguments import not_run, numbers_asked
 from _checkouts import HERE, environment_of
 
 from placer.node.cgroups import CPUS, CgroupReader
@@ -153,6 +153,4 @@ def main(seconds: float) -> None:
 
 
 if __name__ == "__main__":
-    parser = parser_for(__doc__)
-    parser.add_argument("seconds", type=float, nargs="?", default=60)
-    main(parser.parse_args().seconds)
+    main(numbers_asked(__doc__, seconds=60.0).seconds)

@@ -15,7 +15,7 @@ import statistics
 from collections.abc import Callable
 from dataclasses import replace
 
-from _arguments import parser_for
+from _arguments import numbers_asked
 from _timing import solved_exactly
 from _worlds import lone, running_pod
 
@@ -95,6 +95,4 @@ def main(rounds: int) -> None:
 
 
 if __name__ == "__main__":
-    parser = parser_for(__doc__)
-    parser.add_argument("rounds", type=int, nargs="?", default=20)
-    main(parser.parse_args().rounds)
+    main(numbers_asked(__doc__, rounds=20).rounds)

@@ -15,7 +15,7 @@ from dataclasses import replace
 from fractions import Fraction
 from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 
-from _arguments import parser_for
+from _arguments import numbers_asked
 from _random_mixes import random_mix
 
 from placer.plan.growth import GrowthCurve, solve_plan_at_scales
@@ -48,10 +48,7 @@ def cpu_s(whose: int) -> float:
 
 
 def main() -> None:
-    parser = parser_for(__doc__)
-    parser.add_argument("steps", type=int, nargs="?", default=20)
-    parser.add_argument("work", type=int, nargs="?", default=4)
-    said = parser.parse_args()
+    said = numbers_asked(__doc__, steps=20, work=4)
     cases = {"all": case(""), "a lost": case("a"), "b lost": case("b")}
     scales = [1 + Fraction(number, 10) for number in range(said.steps)]
     print(f"load of the machine before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs")

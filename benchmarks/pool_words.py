@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from _arguments import parser_for
+from _arguments import numbers_asked
 from _timing import p99, solved_exactly
 from _worlds import GIB
 from _worn import on_worn
@@ -103,6 +103,4 @@ def main(rounds: int) -> None:
 
 
 if __name__ == "__main__":
-    parser = parser_for(__doc__)
-    parser.add_argument("rounds", type=int, nargs="?", default=30)
-    main(parser.parse_args().rounds)
+    main(numbers_asked(__doc__, rounds=30).rounds)

@@ -15,7 +15,7 @@ import time
 import tracemalloc
 from collections import deque
 
-from _arguments import parser_for
+from _arguments import numbers_asked
 
 from placer.queue.fair import FairQueue
 from placer.queue.model import US_PER_S, DispatchTicket, DispatchUnit
@@ -108,6 +108,4 @@ def main(decisions: int) -> None:
 
 
 if __name__ == "__main__":
-    parser = parser_for(__doc__)
-    parser.add_argument("decisions", type=int, nargs="?", default=1_000_000)
-    main(parser.parse_args().decisions)
+    main(numbers_asked(__doc__, decisions=1_000_000).decisions)

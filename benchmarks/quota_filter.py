@@ -10,7 +10,7 @@ from statistics import median
 from time import perf_counter
 
 import numpy as np
-from _arguments import parser_for
+from _arguments import numbers_asked
 
 from placer.quota.filter import (
     ClassRequest,
@@ -51,10 +51,7 @@ def seconds_of(free: FreeQuotaNodeFilter, rounds: int) -> float:
 
 
 def main() -> None:
-    parser = parser_for(__doc__)
-    parser.add_argument("nodes", type=int, nargs="?", default=100_000)
-    parser.add_argument("rounds", type=int, nargs="?", default=21)
-    said = parser.parse_args()
+    said = numbers_asked(__doc__, nodes=100_000, rounds=21)
     nodes, rounds = said.nodes, said.rounds
     drawn = np.random.default_rng(0).integers(0, 81, size=(nodes, DEVICES))
     loop = Loop(drawn)

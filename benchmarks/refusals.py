@@ -15,7 +15,7 @@ Run: python benchmarks/refusals.py [NODES [PODS]]
 from dataclasses import replace
 from random import Random
 
-from _arguments import parser_for
+from _arguments import numbers_asked
 from _timing import print_times
 from _worlds import GIB, running_pod
 from greedy_fleet import SPECS
@@ -60,10 +60,7 @@ def resident(node: Node) -> RunningPod:
 
 
 def main() -> None:
-    parser = parser_for(__doc__)
-    parser.add_argument("nodes", type=int, nargs="?", default=1_000)
-    parser.add_argument("pods", type=int, nargs="?", default=60)
-    said = parser.parse_args()
+    said = numbers_asked(__doc__, nodes=1_000, pods=60)
     count, pods = said.nodes, said.pods
     rng = Random(SEED)
     nodes = fleet(count)

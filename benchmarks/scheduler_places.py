@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from random import Random
 from statistics import median
 
-from _arguments import parser_for
+from _arguments import add_numbers, parser_for
 from _timing import print_times
 from _worlds import nodes_in_turn
 from greedy_fleet import MACHINES, SPECS
@@ -82,8 +82,7 @@ def report(
 
 def main() -> None:
     parser = parser_for(__doc__)
-    parser.add_argument("nodes", type=int, nargs="?", default=1_000)
-    parser.add_argument("pods", type=int, nargs="?", default=200)
+    add_numbers(parser, nodes=1_000, pods=200)
     parser.add_argument(
         "engine", type=Engine, choices=list(Engine), nargs="?", default=Engine.GREEDY
     )

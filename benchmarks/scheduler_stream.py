@@ -20,7 +20,7 @@ from time import thread_time
 from typing import ParamSpec, TypeVar
 
 import greedy_fleet
-from _arguments import parser_for
+from _arguments import numbers_asked
 from _timing import print_times, timed
 from _worlds import nodes_in_turn, spec
 
@@ -143,10 +143,7 @@ def parts(scheduler: Scheduler, rng: Random, clock: Clock) -> None:
 
 
 def main() -> None:
-    parser = parser_for(__doc__)
-    parser.add_argument("nodes", type=int, nargs="?", default=1_000)
-    parser.add_argument("pods", type=int, nargs="?", default=90)
-    said = parser.parse_args()
+    said = numbers_asked(__doc__, nodes=1_000, pods=90)
     count, pods = said.nodes, said.pods
     rng = Random(SEED)
     scheduler = busy(rng, count)

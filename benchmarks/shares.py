@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from functools import partial
 from time import perf_counter
 
-from _arguments import parser_for
+from _arguments import numbers_asked
 from _timing import solved_exactly, timed
 from _worlds import GIB, lone, machine, running_pod
 
@@ -105,6 +105,4 @@ def main(rounds: int) -> None:
 
 
 if __name__ == "__main__":
-    parser = parser_for(__doc__)
-    parser.add_argument("rounds", type=int, nargs="?", default=10)
-    main(parser.parse_args().rounds)
+    main(numbers_asked(__doc__, rounds=10).rounds)

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from _arguments import parser_for
+from _arguments import numbers_asked
 from _timing import timed
 
 from placer.slots.compiler import compile_job
@@ -70,6 +70,4 @@ def main(rounds: int) -> None:
 
 
 if __name__ == "__main__":
-    parser = parser_for(__doc__)
-    parser.add_argument("rounds", type=int, nargs="?", default=5)
-    main(parser.parse_args().rounds)
+    main(numbers_asked(__doc__, rounds=5).rounds)

@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from _arguments import parser_for
+from _arguments import numbers_asked
 
 HELLO = str(Path(__file__).parents[1] / "instances" / "hello.yaml")
 LOADED = "import sys; print(any(m.split('.')[0] == 'ortools' for m in sys.modules))"
@@ -59,6 +59,4 @@ def main(rounds: int) -> None:
 
 
 if __name__ == "__main__":
-    parser = parser_for(__doc__)
-    parser.add_argument("rounds", type=int, nargs="?", default=7)
-    main(parser.parse_args().rounds)
+    main(numbers_asked(__doc__, rounds=7).rounds)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from random import Random
 from time import perf_counter
 
-from _arguments import parser_for
+from _arguments import numbers_asked
 from _timing import timed
 from _worlds import lone, running_pod, spec
 
@@ -102,11 +102,7 @@ def report(title: str, instance: Instance, limit_s: float) -> None:
 
 
 def main() -> None:
-    parser = parser_for(__doc__)
-    parser.add_argument("pods", type=int, nargs="?", default=50)
-    parser.add_argument("nodes", type=int, nargs="?", default=1_000)
-    parser.add_argument("seconds", type=int, nargs="?", default=20)
-    said = parser.parse_args()
+    said = numbers_asked(__doc__, pods=50, nodes=1_000, seconds=20)
     pods, nodes, limit_s = said.pods, said.nodes, said.seconds
     for busy in (False, True):
         title = f"{pods} equal LS pods on {nodes:,} {'busy' if busy else 'idle'} nodes"

@@ -9,7 +9,7 @@ Run: python benchmarks/sweeps.py [SWEEPS]
 import time
 
 import numpy as np
-from _arguments import parser_for
+from _arguments import numbers_asked
 from _timing import timed
 
 from placer.search.exchanges.compiled_sweeps import run_annealing_sweeps_with_numba
@@ -72,6 +72,4 @@ def main(sweeps: int) -> None:
 
 
 if __name__ == "__main__":
-    parser = parser_for(__doc__)
-    parser.add_argument("sweeps", type=int, nargs="?", default=400)
-    main(parser.parse_args().sweeps)
+    main(numbers_asked(__doc__, sweeps=400).sweeps)
