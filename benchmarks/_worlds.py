@@ -7,10 +7,16 @@ from placer_models.cluster import Machine, Node, RunningPod
 from placer_models.device import GPU, Device
 from placer_models.placement import DeviceGrant, PodPlacement
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
-from placer_models.policy import QosClass
+from placer_models.policy import BindPolicy, QosClass, RequiredOrPreferred
 from placer_models.topology import Cpu, NumaNode, Topology
 
 GIB = 2**30
+
+WHOLE_CORES: dict[str, Any] = {
+    "bind": BindPolicy.FULL_PCPUS,
+    "bind_strength": RequiredOrPreferred.REQUIRED,
+}
+"""Words of a pod that has to own whole cores."""
 
 
 def machine(

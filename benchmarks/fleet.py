@@ -12,7 +12,7 @@ from time import perf_counter
 
 from _arguments import add_numbers, parser_for
 from _timing import placed_tiers, timed
-from _worlds import gang, lone, nodes_in_turn, spec
+from _worlds import WHOLE_CORES, gang, lone, nodes_in_turn, spec
 
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
@@ -21,7 +21,7 @@ from placer_models.device import GPU
 from placer_models.machines.catalogue import load_machine
 from placer_models.placement import Answer, PartlyPlaced, Placed
 from placer_models.pod import Gang, Pod
-from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass, RequiredOrPreferred
+from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass
 
 KINDS = (
     "dgx-a100",
@@ -43,13 +43,7 @@ JOBS = (
 )
 SERVICES = (
     spec(QosClass.LSR, 4_000, 8),
-    spec(
-        QosClass.LSE,
-        6_000,
-        16,
-        bind=BindPolicy.FULL_PCPUS,
-        bind_strength=RequiredOrPreferred.REQUIRED,
-    ),
+    spec(QosClass.LSE, 6_000, 16, **WHOLE_CORES),
     spec(QosClass.LS, 2_000, 4),
     spec(QosClass.BE, 8_000, 4),
     spec(

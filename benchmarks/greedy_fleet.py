@@ -21,7 +21,7 @@ from time import thread_time
 import _worlds
 from _arguments import numbers_asked
 from _timing import print_times, timed
-from _worlds import GIB, gang, lone, nodes_in_turn
+from _worlds import GIB, WHOLE_CORES, gang, lone, nodes_in_turn
 
 from placer.greedy.chooser import choose_cheapest_place_on_node
 from placer.greedy.gather import gather_on_one_node
@@ -31,13 +31,7 @@ from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Node
 from placer_models.machines.catalogue import load_machine
 from placer_models.pod import Container, Gang, Pod, PodSpec
-from placer_models.policy import (
-    AlignmentPolicy,
-    BindPolicy,
-    GatherLevel,
-    QosClass,
-    RequiredOrPreferred,
-)
+from placer_models.policy import AlignmentPolicy, BindPolicy, GatherLevel, QosClass
 from placer_models.problem.problem import Problem
 
 SEED = 7
@@ -63,13 +57,7 @@ spec = partial(_worlds.spec, alignment=AlignmentPolicy.NONE)
 SPECS = (
     spec(QosClass.LSR, 4_000, 8),
     spec(QosClass.LSR, 7_000, 16),
-    spec(
-        QosClass.LSR,
-        8_000,
-        16,
-        bind=BindPolicy.FULL_PCPUS,
-        bind_strength=RequiredOrPreferred.REQUIRED,
-    ),
+    spec(QosClass.LSR, 8_000, 16, **WHOLE_CORES),
     spec(QosClass.LSR, 8_000, 16, bind=BindPolicy.SPREAD_BY_PCPUS),
     spec(QosClass.LSE, 16_000, 8, alignment=AlignmentPolicy.SINGLE_NUMA_NODE),
     spec(QosClass.LSR, 8_000, 32, gpus=1, alignment=AlignmentPolicy.BEST_EFFORT),

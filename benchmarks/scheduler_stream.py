@@ -22,7 +22,7 @@ from typing import ParamSpec, TypeVar
 import greedy_fleet
 from _arguments import numbers_asked
 from _timing import print_times, timed
-from _worlds import nodes_in_turn, spec
+from _worlds import WHOLE_CORES, nodes_in_turn, spec
 
 from placer.counting.account import accounts_of
 from placer.greedy.place import place_greedily
@@ -36,7 +36,7 @@ from placer.search.solver import solve
 from placer.state.batch import build_problem
 from placer_models.machines.catalogue import load_machine
 from placer_models.pod import Pod
-from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass, RequiredOrPreferred
+from placer_models.policy import AlignmentPolicy, QosClass
 
 SEED = 11
 PODS_PER_NODE = 3
@@ -48,13 +48,7 @@ MACHINES = tuple(name for name in greedy_fleet.MACHINES if name not in ABSENT)
 
 SPECS = (
     spec(QosClass.LSR, 4_000, 8),
-    spec(
-        QosClass.LSR,
-        8_000,
-        16,
-        bind=BindPolicy.FULL_PCPUS,
-        bind_strength=RequiredOrPreferred.REQUIRED,
-    ),
+    spec(QosClass.LSR, 8_000, 16, **WHOLE_CORES),
     spec(QosClass.LSE, 8_000, 8, alignment=AlignmentPolicy.SINGLE_NUMA_NODE),
     spec(QosClass.LSR, 8_000, 32, gpus=1, alignment=AlignmentPolicy.BEST_EFFORT),
     spec(QosClass.LS, 16_000, 64, gpus=4, alignment=AlignmentPolicy.BEST_EFFORT),
