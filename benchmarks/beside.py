@@ -13,11 +13,11 @@ import random
 
 from _arguments import numbers_asked
 from _half_full import SIZES, node, print_one_pod, solved
-from _worlds import lone
+from _worlds import lone, spec
 
 from placer_models.affinity import AffinityTerm, InNodeAffinityLevel
 from placer_models.cluster import Instance
-from placer_models.pod import Container, Pod, PodSpec, Resources
+from placer_models.pod import Pod
 from placer_models.policy import BindPolicy, QosClass, RequiredOrPreferred
 
 DB = (("app", "db"),)
@@ -34,10 +34,9 @@ PAIRS = 8
 
 
 def pod(name: str, cpus: int, app: str, *terms: AffinityTerm) -> Pod:
-    containers = (Container("main", Resources(1000 * cpus)),)
-    bind = BindPolicy.SPREAD_BY_PCPUS
-    spec = PodSpec(containers, QosClass.LSR, bind, labels=(("app", app),), affinity=terms)
-    return Pod(name, "default", spec)
+    labels, bind = (("app", app),), BindPolicy.SPREAD_BY_PCPUS
+    asked = spec(QosClass.LSR, 1000 * cpus, bind=bind, labels=labels, affinity=terms)
+    return Pod(name, "default", asked)
 
 
 def holder(name: str, cpus: int, rng: random.Random) -> Pod:

@@ -15,13 +15,13 @@ from time import perf_counter
 
 from _arguments import numbers_asked
 from _timing import timed
-from _worlds import lone, running_pod
+from _worlds import lone, running_pod, spec
 
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.placement import Placed
-from placer_models.pod import Container, Pod, PodSpec, Resources
+from placer_models.pod import Pod
 from placer_models.policy import (
     AlignmentPolicy,
     BindPolicy,
@@ -68,8 +68,7 @@ def taken(rng: random.Random) -> RunningPod:
 
 
 def pod(name: str, cpus: int, **words: object) -> Pod:
-    containers = (Container("main", Resources(1000 * cpus)),)
-    return Pod(name, "default", replace(PodSpec(containers, qos=QosClass.LSR), **words))
+    return Pod(name, "default", spec(QosClass.LSR, 1000 * cpus, **words))
 
 
 def seconds(node: Node, words: dict[str, object], old: RunningPod) -> float:

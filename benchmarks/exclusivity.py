@@ -12,10 +12,10 @@ import random
 
 from _arguments import numbers_asked
 from _half_full import SIZES, node, print_one_pod, solved
-from _worlds import lone
+from _worlds import lone, spec
 
 from placer_models.cluster import Instance
-from placer_models.pod import Container, Pod, PodSpec, Resources
+from placer_models.pod import Pod
 from placer_models.policy import BindPolicy, ExclusivePolicy, QosClass
 
 POLICIES = tuple(ExclusivePolicy)
@@ -23,8 +23,7 @@ BATCH = 30
 
 
 def pod(name: str, cpus: int, policy: ExclusivePolicy, bind: BindPolicy) -> Pod:
-    containers = (Container("main", Resources(1000 * cpus)),)
-    return Pod(name, "default", PodSpec(containers, QosClass.LSR, bind=bind, exclusive=policy))
+    return Pod(name, "default", spec(QosClass.LSR, 1000 * cpus, bind=bind, exclusive=policy))
 
 
 def holder(name: str, cpus: int, rng: random.Random) -> Pod:

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from _arguments import not_run, numbers_asked
 from _checkouts import HERE, environment_of
+from _worlds import spec
 
 from placer.node.cgroups import CPUS, CgroupReader
 from placer.node.discover import discover_hardware, machine_from_inventory
@@ -27,7 +28,7 @@ from placer_models.cluster import Node
 from placer_models.instance.node_file import node_placement_document_to_dict
 from placer_models.node_placement import NodePlacement, NodePlacementPod
 from placer_models.placement import ContainerPlacement, PodPlacement
-from placer_models.pod import Container, Pod, PodSpec, Resources
+from placer_models.pod import Pod
 from placer_models.policy import QosClass
 
 PODS = 500
@@ -39,10 +40,10 @@ def document() -> NodePlacement:
     """Return 500 LS pods on this machine."""
     name = socket.gethostname()
     node = Node(name, machine_from_inventory(discover_hardware(), name).machine)
-    spec = PodSpec((Container("main", Resources(cpu_milli=1)),), QosClass.LS)
+    asked = spec(QosClass.LS, 1)
     pods = tuple(
         NodePlacementPod(
-            Pod(f"pod-{i}", "default", spec),
+            Pod(f"pod-{i}", "default", asked),
             PodPlacement(
                 f"pod-{i}", "default", None, name, frozenset(),
                 (ContainerPlacement("main", frozenset()),),
