@@ -19,13 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from _arguments import parser_for
+from _mixed_cluster import HOST, ZONE, spread, term
 from cluster_dump import SEED, nodes, pod
 
 Json = dict[str, Any]
-
-ZONE = "topology.kubernetes.io/zone"
-HOSTNAME = "kubernetes.io/hostname"
-REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 _TIMES = re.compile(r"read in ([0-9.]+) s, solved in ([0-9.]+) s")
 
@@ -47,14 +44,12 @@ def objects(node_count: int, pod_count: int) -> Iterator[Json]:
 
 def _with_a_wish(found: Json, number: int) -> Iterator[Json]:
     """Yield a pod that waits, and what its volume is."""
-    app = {"matchLabels": {"app": found["metadata"]["labels"]["app"]}}
+    app = found["metadata"]["labels"]["app"]
     spec, wish = found["spec"], number % 10
     if wish < 4:
-        even = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule"}
-        spec["topologySpreadConstraints"] = [{**even, "labelSelector": app}]
+        spec |= spread(app, ZONE)
     elif wish == 4:
-        term = {"labelSelector": app, "topologyKey": HOSTNAME}
-        spec["affinity"] = {"podAntiAffinity": {REQUIRED: [term]}}
+        spec["affinity"] = term("podAntiAffinity", {"app": app}, HOST)
     elif wish == 5:
         spec["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 8080}]
     elif wish == 6:
