@@ -3,7 +3,7 @@
 from dataclasses import replace
 from random import Random
 
-from features.feature import Feature
+from features.feature import Feature, gangs_with_specs
 from features.functions import with_functions
 from features.joint import with_joint
 from features.shares import shares_only
@@ -11,7 +11,7 @@ from placer_models.cluster import Instance
 from placer_models.device import GPU
 from placer_models.device_share import DeviceShare
 from placer_models.device_strategy import DeviceCountStrategy
-from placer_models.pod import Container, DeviceRequest, JointDevicesRequest, Pod, PodSpec
+from placer_models.pod import Container, DeviceRequest, JointDevicesRequest, PodSpec
 from placer_models.policy import JointDevicesScope, RequiredOrPreferred
 from tiny_machines import RDMA
 from worlds import tiny_instance
@@ -32,17 +32,8 @@ def strategy_instance(seed: int) -> Instance:
 
 def with_device_strategies(rng: Random, instance: Instance) -> Instance:
     """Let pods have their NICs by a strategy; equal members of a gang stay equal."""
-    specs: dict[PodSpec, PodSpec] = {}
-
-    def dressed(pod: Pod) -> Pod:
-        if pod.spec not in specs:
-            specs[pod.spec] = _by_strategy(rng, pod.spec)
-        return replace(pod, spec=specs[pod.spec])
-
-    return replace(
-        instance,
-        gangs=tuple(replace(gang, pods=tuple(map(dressed, gang.pods))) for gang in instance.gangs),
-    )
+    gangs = gangs_with_specs(instance.gangs, lambda spec: _by_strategy(rng, spec))
+    return replace(instance, gangs=gangs)
 
 
 def _by_strategy(rng: Random, spec: PodSpec) -> PodSpec:

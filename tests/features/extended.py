@@ -3,9 +3,9 @@
 from dataclasses import replace
 from random import Random
 
-from features.feature import Feature
+from features.feature import Feature, with_specs
 from placer_models.cluster import Instance
-from placer_models.pod import Gang, Pod, PodSpec
+from placer_models.pod import PodSpec
 
 NAMES = ("example.com/licences", "tokens")
 
@@ -17,28 +17,18 @@ def with_extended(rng: Random, instance: Instance) -> Instance:
     """
     names = NAMES[: rng.choice((1, 2))]
     unit = rng.choice((1, 1, 7, 1 << 30))
-    specs: dict[PodSpec, PodSpec] = {}
 
     def amounts(most: int) -> tuple[tuple[str, int], ...]:
         drawn = ((name, unit * rng.randint(0, most)) for name in names)
         return tuple((name, amount) for name, amount in drawn if amount)
 
-    def asking(pod: Pod) -> Pod:
-        if pod.spec not in specs:
-            first, *rest = pod.spec.containers
-            asked = replace(first.requests, extended=amounts(3))
-            specs[pod.spec] = replace(pod.spec, containers=(replace(first, requests=asked), *rest))
-        return replace(pod, spec=specs[pod.spec])
+    def asking(spec: PodSpec) -> PodSpec:
+        first, *rest = spec.containers
+        asked = replace(first.requests, extended=amounts(3))
+        return replace(spec, containers=(replace(first, requests=asked), *rest))
 
-    def gang_asking(gang: Gang) -> Gang:
-        return replace(gang, pods=tuple(map(asking, gang.pods)))
-
-    return replace(
-        instance,
-        nodes=tuple(replace(node, extended=amounts(5)) for node in instance.nodes),
-        gangs=tuple(map(gang_asking, instance.gangs)),
-        running=tuple(replace(runner, pod=asking(runner.pod)) for runner in instance.running),
-    )
+    nodes = tuple(replace(node, extended=amounts(5)) for node in instance.nodes)
+    return with_specs(replace(instance, nodes=nodes), asking)
 
 
 FEATURE = Feature("extended", with_extended)

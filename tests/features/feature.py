@@ -1,7 +1,8 @@
 """A feature of tiny worlds: the words of one family, which the world generator mixes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import cache
 from random import Random
 from typing import NamedTuple
 
@@ -25,6 +26,28 @@ class Feature(NamedTuple):
     dress: Dress
 
 
+def with_pods(gang: Gang, changed: Callable[[Pod], Pod]) -> Gang:
+    """Return the gang with each pod changed; equal pods may come to differ."""
+    return replace(gang, pods=tuple(map(changed, gang.pods)))
+
+
+def with_pods_alike(gang: Gang, changed: Callable[[Pod], Pod]) -> Gang:
+    """Return the gang with each pod changed; if all are equal, they are what the first becomes."""
+    found = with_pods(gang, changed)
+    if len({pod.spec for pod in gang.pods}) > 1:
+        return found
+    first = found.pods[0].spec
+    return with_pods(found, lambda pod: replace(pod, spec=first))
+
+
+def gangs_with_specs(
+    gangs: Iterable[Gang], dressed: Callable[[PodSpec], PodSpec]
+) -> tuple[Gang, ...]:
+    """Return gangs with all specs dressed, each once, so that pods alike stay alike."""
+    once = cache(dressed)
+    return tuple(with_pods(gang, lambda pod: replace(pod, spec=once(pod.spec))) for gang in gangs)
+
+
 def with_specs(
     instance: Instance,
     dressed: Callable[[PodSpec], PodSpec],
@@ -38,17 +61,15 @@ def with_specs(
         forgets: Asked before each gang whether pods like those before it are dressed anew.
 
     """
-    known: dict[PodSpec, PodSpec] = {}
+    once = cache(dressed)
 
     def dress(pod: Pod) -> Pod:
-        if pod.spec not in known:
-            known[pod.spec] = dressed(pod.spec)
-        return replace(pod, spec=known[pod.spec])
+        return replace(pod, spec=once(pod.spec))
 
     def dress_gang(gang: Gang) -> Gang:
         if forgets():
-            known.clear()
-        return replace(gang, pods=tuple(map(dress, gang.pods)))
+            once.cache_clear()
+        return with_pods(gang, dress)
 
     return replace(
         instance,

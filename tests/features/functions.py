@@ -3,12 +3,12 @@
 from dataclasses import replace
 from random import Random
 
-from features.feature import Feature
+from features.feature import Feature, gangs_with_specs
 from features.joint import with_joint
 from placer_models.cluster import Instance, Machine, RunningPod
 from placer_models.device import FunctionSelector, VirtualFunction
 from placer_models.device_share import DeviceShare
-from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec
+from placer_models.pod import Container, DeviceRequest, Pod, PodSpec
 from tiny_machines import RDMA
 from worlds import tiny_instance
 
@@ -39,18 +39,10 @@ def with_functions(rng: Random, instance: Instance) -> Instance:
         if node.machine.name not in machines:
             machines[node.machine.name] = _with_functions(rng, node.machine)
     nodes = tuple(replace(node, machine=machines[node.machine.name]) for node in instance.nodes)
-    specs: dict[PodSpec, PodSpec] = {}  # equal members of a gang stay equal
-
-    def dressed(gang: Gang) -> Gang:
-        for pod in gang.pods:
-            if pod.spec not in specs:
-                specs[pod.spec] = _wanting(rng, pod.spec)
-        return replace(gang, pods=tuple(replace(p, spec=specs[p.spec]) for p in gang.pods))
-
     return replace(
         instance,
         nodes=nodes,
-        gangs=tuple(map(dressed, instance.gangs)),
+        gangs=gangs_with_specs(instance.gangs, lambda spec: _wanting(rng, spec)),
         running=tuple(
             _running(rng, runner, machines, {n.name: n.machine.name for n in nodes})
             for runner in instance.running

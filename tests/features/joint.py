@@ -3,10 +3,10 @@
 from dataclasses import replace
 from random import Random
 
-from features.feature import Feature
+from features.feature import Feature, gangs_with_specs
 from placer_models.cluster import Instance, Machine
 from placer_models.device import GPU, Device
-from placer_models.pod import Container, DeviceRequest, Gang, JointDevicesRequest, Pod, PodSpec
+from placer_models.pod import Container, DeviceRequest, JointDevicesRequest, PodSpec
 from placer_models.policy import JointDevicesScope, RequiredOrPreferred
 from tiny_machines import RDMA
 from worlds import tiny_instance
@@ -27,12 +27,8 @@ def with_joint(rng: Random, instance: Instance) -> Instance:
         if id(node.machine) not in switched:
             switched[id(node.machine)] = _switched(rng, node.machine)
     nodes = tuple(replace(node, machine=switched[id(node.machine)]) for node in instance.nodes)
-    wishes: dict[PodSpec, PodSpec] = {}
-    return replace(
-        instance,
-        nodes=nodes,
-        gangs=tuple(_wishing(rng, gang, wishes) for gang in instance.gangs),
-    )
+    gangs = gangs_with_specs(instance.gangs, lambda spec: _joint(rng, spec))
+    return replace(instance, nodes=nodes, gangs=gangs)
 
 
 def _switched(rng: Random, machine: Machine) -> Machine:
@@ -54,15 +50,6 @@ def _switched(rng: Random, machine: Machine) -> Machine:
             for device in (*machine.devices, *more)
         ),
     )
-
-
-def _wishing(rng: Random, gang: Gang, wishes: dict[PodSpec, PodSpec]) -> Gang:
-    pods = []
-    for pod in gang.pods:
-        if pod.spec not in wishes:
-            wishes[pod.spec] = _joint(rng, pod.spec)
-        pods.append(Pod(pod.name, pod.namespace, wishes[pod.spec]))
-    return replace(gang, pods=tuple(pods))
 
 
 def _joint(rng: Random, spec: PodSpec) -> PodSpec:

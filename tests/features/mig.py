@@ -3,12 +3,12 @@
 from dataclasses import replace
 from random import Random
 
-from features.feature import Feature
+from features.feature import Feature, gangs_with_specs
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.device import GPU, is_mig_instance
 from placer_models.mig import TABLES, gpu_minor_of_mig_instance, mig_slices_covered
 from placer_models.placement import DeviceGrant, PodPlacement
-from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
+from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
 from worlds import tiny_instance
 
@@ -33,7 +33,7 @@ def with_mig(rng: Random, instance: Instance) -> Instance:
     return replace(
         instance,
         nodes=nodes,
-        gangs=tuple(_gang(gang, of_spec) for gang in instance.gangs),
+        gangs=gangs_with_specs(instance.gangs, of_spec.__getitem__),
         running=(*instance.running, *residents),
     )
 
@@ -92,11 +92,6 @@ def _spec(rng: Random, spec: PodSpec, table: str) -> PodSpec:
     devices = tuple(sorted((*others, *wanted), key=lambda request: request.type))
     first = replace(first, requests=replace(first.requests, devices=devices))
     return replace(spec, containers=(first, *rest))
-
-
-def _gang(gang: Gang, of_spec: dict[PodSpec, PodSpec]) -> Gang:
-    pods = tuple(Pod(p.name, p.namespace, of_spec[p.spec]) for p in gang.pods)
-    return replace(gang, pods=pods)
 
 
 FEATURE = Feature("mig", with_mig)

@@ -4,10 +4,10 @@ from dataclasses import replace
 from itertools import combinations
 from random import Random
 
-from features.feature import Feature
+from features.feature import Feature, gangs_with_specs
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.device import GPU, Device, PartitionTable
-from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec
+from placer_models.pod import Container, DeviceRequest, PodSpec
 from placer_models.policy import PartitionPolicy, SameTypeDevicesScope
 from tiny_machines import RDMA as NIC
 from worlds import tiny_instance
@@ -20,7 +20,7 @@ def with_partitions(rng: Random, instance: Instance) -> Instance:
     nodes = tuple(_node(rng, replace(n, machine=dressed[id(n.machine)])) for n in instance.nodes)
     specs = {pod.spec for gang in instance.gangs for pod in gang.pods}
     of_spec = {spec: _spec(rng, spec) for spec in sorted(specs, key=repr)}
-    gangs = tuple(_gang(gang, of_spec) for gang in instance.gangs)
+    gangs = gangs_with_specs(instance.gangs, of_spec.__getitem__)
     return replace(instance, nodes=nodes, gangs=gangs)
 
 
@@ -79,11 +79,6 @@ def _with_nics(container: Container, nics: DeviceRequest) -> Container:
     asked = container.requests.devices
     devices = tuple(nics if request.type == NIC else request for request in asked)
     return replace(container, requests=replace(container.requests, devices=devices))
-
-
-def _gang(gang: Gang, of_spec: dict[PodSpec, PodSpec]) -> Gang:
-    pods = tuple(Pod(p.name, p.namespace, of_spec[p.spec]) for p in gang.pods)
-    return replace(gang, pods=pods)
 
 
 FEATURE = Feature("partitions", with_partitions)

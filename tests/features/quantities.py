@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
+from features.feature import gangs_with_specs
 from placer_models.capacity import DeviceQuantity, DeviceQuantityUnit
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.device import GPU, Device
@@ -109,15 +110,8 @@ def asking_gangs(
         bare: Pods ask for disks and nothing else.
 
     """
-    specs: dict[PodSpec, PodSpec] = {}
     offered = _offered(nodes)
-
-    def asking(pod: Pod) -> Pod:
-        if pod.spec not in specs:
-            specs[pod.spec] = _spec(rng, pod.spec, offered, bare=bare)
-        return replace(pod, spec=specs[pod.spec])
-
-    return tuple(replace(gang, pods=tuple(map(asking, gang.pods))) for gang in gangs)
+    return gangs_with_specs(gangs, lambda spec: _spec(rng, spec, offered, bare=bare))
 
 
 def _spec(rng: Random, spec: PodSpec, offered: dict[str, set[str]], *, bare: bool) -> PodSpec:

@@ -3,11 +3,11 @@
 from dataclasses import replace
 from random import Random
 
-from features.feature import Feature
+from features.feature import Feature, gangs_with_specs
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.device import GPU
 from placer_models.device_share import DeviceShare, amounts_of_share, device_capacity_of
-from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
+from placer_models.pod import Container, DeviceRequest, Gang, PodSpec, Resources
 from tiny_machines import RDMA
 from worlds import tiny_instance
 
@@ -35,14 +35,7 @@ def with_shares(rng: Random, instance: Instance) -> Instance:
 
 def sharing_gangs(rng: Random, gangs: tuple[Gang, ...]) -> tuple[Gang, ...]:
     """Turn what pods ask of devices into shares; equal members of a gang stay equal."""
-    specs: dict[PodSpec, PodSpec] = {}
-
-    def shared(pod: Pod) -> Pod:
-        if pod.spec not in specs:
-            specs[pod.spec] = _shared(rng, pod.spec)
-        return replace(pod, spec=specs[pod.spec])
-
-    return tuple(replace(gang, pods=tuple(shared(pod) for pod in gang.pods)) for gang in gangs)
+    return gangs_with_specs(gangs, lambda spec: _shared(rng, spec))
 
 
 def sharing_instance(seed: int) -> Instance:

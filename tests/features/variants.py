@@ -3,13 +3,13 @@
 from dataclasses import replace
 from random import Random
 
-from features.feature import Feature
+from features.feature import Feature, gangs_with_specs
 from features.shares import shares_only
 from placer_models.cluster import Instance, Node
 from placer_models.device import GPU
 from placer_models.device_share import DeviceShare
 from placer_models.legal import first_spec_fault
-from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Variant
+from placer_models.pod import Container, DeviceRequest, PodSpec, Variant
 from tiny_machines import RDMA
 from worlds import tiny_instance
 
@@ -30,12 +30,6 @@ def variants_instance(seed: int) -> Instance:
 
 def with_variants(rng: Random, instance: Instance) -> Instance:
     """Label nodes, and let pods have variants; equal members of a gang stay equal."""
-    specs: dict[PodSpec, PodSpec] = {}
-
-    def dressed(pod: Pod) -> Pod:
-        if pod.spec not in specs:
-            specs[pod.spec] = _with_variants(rng, pod.spec)
-        return replace(pod, spec=specs[pod.spec])
 
     def labelled(node: Node) -> Node:
         if rng.random() < 0.15:
@@ -45,7 +39,7 @@ def with_variants(rng: Random, instance: Instance) -> Instance:
     return replace(
         instance,
         nodes=tuple(map(labelled, instance.nodes)),
-        gangs=tuple(replace(gang, pods=tuple(map(dressed, gang.pods))) for gang in instance.gangs),
+        gangs=gangs_with_specs(instance.gangs, lambda spec: _with_variants(rng, spec)),
     )
 
 
