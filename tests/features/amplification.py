@@ -4,7 +4,7 @@ from dataclasses import replace
 from random import Random
 
 from features.bound import with_bound
-from features.feature import Feature
+from features.feature import Feature, with_pods
 from placer_models.cluster import Instance
 from placer_models.pod import Pod
 
@@ -33,9 +33,7 @@ def amplified(rng: Random, instance: Instance) -> Instance:
 
     if rng.random() < 0.5:
         return with_amplification(rng, with_bound(rng, instance))
-    gangs = tuple(
-        replace(gang, pods=tuple(wanting(pod) for pod in gang.pods)) for gang in instance.gangs
-    )
+    gangs = tuple(with_pods(gang, wanting) for gang in instance.gangs)
     return with_amplification(rng, replace(instance, gangs=gangs))
 
 

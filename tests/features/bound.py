@@ -4,11 +4,12 @@ from dataclasses import replace
 from random import Random
 
 from features.burst import some_of, with_burst
+from features.feature import with_pods_alike
 from features.moves import with_moves
 from features.numa import with_aligned_containers
 from placer_models.bound import is_bound_by_policy
 from placer_models.cluster import Instance, RunningPod
-from placer_models.pod import Container, Gang, Pod, Resources
+from placer_models.pod import Container, Pod, Resources
 from placer_models.policy import AlignmentPolicy, ExclusivePolicy, QosClass
 from worlds import tiny_instance
 
@@ -50,7 +51,7 @@ def with_bound(rng: Random, instance: Instance) -> Instance:
     return replace(
         instance,
         nodes=nodes,
-        gangs=tuple(_with(gang, wanting) for gang in instance.gangs),
+        gangs=tuple(with_pods_alike(gang, wanting) for gang in instance.gangs),
         running=tuple(running),
         name=f"{instance.name}, bound",
     )
@@ -72,14 +73,6 @@ def bound_instance(seed: int) -> Instance:
     return instance
 
 
-def _with(gang: Gang, change: object) -> Gang:
-    assert callable(change)
-    pods = tuple(change(pod) for pod in gang.pods)
-    if len({pod.spec for pod in gang.pods}) == 1:
-        pods = tuple(replace(pod, spec=pods[0].spec) for pod in pods)
-    return replace(gang, pods=pods)
-
-
 def _crowded(rng: Random, instance: Instance) -> Instance:
     """Let the pods want a few CPUs and little else, owned or of a pool."""
 
@@ -98,4 +91,5 @@ def _crowded(rng: Random, instance: Instance) -> Instance:
         )
         return replace(pod, spec=spec)
 
-    return replace(instance, gangs=tuple(_with(gang, modest) for gang in instance.gangs))
+    gangs = tuple(with_pods_alike(gang, modest) for gang in instance.gangs)
+    return replace(instance, gangs=gangs)

@@ -3,10 +3,10 @@
 from dataclasses import replace
 from random import Random
 
-from features.feature import Feature
+from features.feature import Feature, with_pods, with_pods_alike
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.cpuset import CpuSet
-from placer_models.pod import Container, Gang, Pod, Resources
+from placer_models.pod import Container, Pod, Resources
 from placer_models.policy import AlignmentPolicy, ExclusivePolicy, QosClass
 from worlds import tiny_instance
 
@@ -24,12 +24,6 @@ def with_burst(rng: Random, instance: Instance) -> Instance:
         )
         return replace(pod, spec=replace(pod.spec, containers=containers, constrained_burst=True))
 
-    def members(gang: Gang) -> tuple[Pod, ...]:
-        pods = tuple(map(bound, gang.pods))
-        if len({pod.spec for pod in gang.pods}) == 1:
-            return tuple(replace(pod, spec=pods[0].spec) for pod in pods)
-        return pods
-
     nodes = {node.name: node for node in instance.nodes}
     running = []
     for runner in instance.running:
@@ -45,7 +39,7 @@ def with_burst(rng: Random, instance: Instance) -> Instance:
         running.append(RunningPod(pod, place))
     return replace(
         instance,
-        gangs=tuple(replace(gang, pods=members(gang)) for gang in instance.gangs),
+        gangs=tuple(with_pods_alike(gang, bound) for gang in instance.gangs),
         running=tuple(running),
         name=f"{instance.name}, burst",
     )
@@ -97,7 +91,7 @@ def _crowded(rng: Random, instance: Instance) -> Instance:
             replace(n, alignment=n.alignment if with_policies else AlignmentPolicy.NONE)
             for n in instance.nodes
         ),
-        gangs=tuple(replace(gang, pods=tuple(map(modest, gang.pods))) for gang in instance.gangs),
+        gangs=tuple(with_pods(gang, modest) for gang in instance.gangs),
     )
 
 

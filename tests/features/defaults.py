@@ -7,14 +7,14 @@ from typing import TypeVar
 from features.bound import with_bound
 from features.burst import some_of
 from features.exclusivity import with_exclusivity
-from features.feature import Feature
+from features.feature import Feature, with_pods_alike
 from features.node_binds import with_node_binds
 from features.numa import with_aligned_containers
 from features.numa_strategy import with_numa_strategies
 from placer_models.bound import is_bound_by_policy
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.defaults import Defaults
-from placer_models.pod import Gang, Pod
+from placer_models.pod import Pod
 from placer_models.policy import AlignmentPolicy, BindPolicy, ExclusivePolicy, NumaStrategy
 from worlds import tiny_instance
 
@@ -47,12 +47,6 @@ def with_defaults(rng: Random, instance: Instance) -> Instance:
             spec = replace(spec, bind=BindPolicy.DEFAULT)
         return replace(pod, spec=spec)
 
-    def members(gang: Gang) -> Gang:
-        pods = tuple(map(quiet, gang.pods))
-        if len({pod.spec for pod in gang.pods}) == 1:
-            pods = tuple(replace(pod, spec=pods[0].spec) for pod in pods)
-        return replace(gang, pods=pods)
-
     def silent(node: Node) -> Node:
         return replace(
             node,
@@ -63,7 +57,7 @@ def with_defaults(rng: Random, instance: Instance) -> Instance:
     found = replace(
         instance,
         nodes=tuple(map(silent, instance.nodes)),
-        gangs=tuple(map(members, instance.gangs)),
+        gangs=tuple(with_pods_alike(gang, quiet) for gang in instance.gangs),
         defaults=some_defaults(rng),
         name=f"{instance.name}, defaults",
     )

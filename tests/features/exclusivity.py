@@ -3,7 +3,7 @@
 from dataclasses import replace
 from random import Random
 
-from features.feature import Feature
+from features.feature import Feature, with_pods, with_pods_alike
 from placer_models.cluster import Instance, RunningPod
 from placer_models.pod import Container, Gang, Pod, Resources
 from placer_models.policy import (
@@ -40,16 +40,13 @@ def with_exclusivity(rng: Random, instance: Instance) -> Instance:
         spec = replace(pod.spec, exclusive=rng.choice(policies), exclusive_strength=strength)
         return replace(pod, spec=spec)
 
-    def members(gang: Gang) -> tuple[Pod, ...]:
-        alike = rng.random() < 0.5
-        pods = tuple(apart(pod) for pod in gang.pods)
-        if alike and len({pod.spec for pod in gang.pods}) == 1:
-            return tuple(replace(pod, spec=pods[0].spec) for pod in pods)
-        return pods
+    def members(gang: Gang) -> Gang:
+        changed = with_pods_alike if rng.random() < 0.5 else with_pods
+        return changed(gang, apart)
 
     return replace(
         instance,
-        gangs=tuple(replace(gang, pods=members(gang)) for gang in instance.gangs),
+        gangs=tuple(map(members, instance.gangs)),
         running=tuple(RunningPod(apart(r.pod), r.placement) for r in instance.running),
         name=f"{instance.name}, apart",
     )
@@ -87,9 +84,7 @@ def crowded(rng: Random, instance: Instance) -> Instance:
     return replace(
         instance,
         nodes=(replace(node, reserved_cpus=reserved, cordoned=False),),
-        gangs=tuple(
-            replace(gang, pods=tuple(modest(pod) for pod in gang.pods)) for gang in instance.gangs
-        ),
+        gangs=tuple(with_pods(gang, modest) for gang in instance.gangs),
         running=tuple(r for r in instance.running if r.placement.node == node.name),
     )
 

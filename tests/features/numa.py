@@ -6,7 +6,7 @@ from dataclasses import replace
 from math import gcd
 from random import Random
 
-from features.feature import Feature
+from features.feature import Feature, with_pods
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.pod import Container, ContainerRole, DeviceRequest, Pod, Resources
 from placer_models.policy import AlignmentPolicy, AlignmentScope
@@ -179,7 +179,7 @@ def _changed(
     return replace(
         instance,
         nodes=tuple(map(node, instance.nodes)),
-        gangs=tuple(replace(gang, pods=tuple(map(pod, gang.pods))) for gang in instance.gangs),
+        gangs=tuple(with_pods(gang, pod) for gang in instance.gangs),
     )
 
 

@@ -3,9 +3,9 @@
 from dataclasses import replace
 from random import Random
 
-from features.feature import Feature
+from features.feature import Feature, with_pods_alike
 from placer_models.cluster import Instance
-from placer_models.pod import Container, Gang, Pod, Resources
+from placer_models.pod import Container, Pod, Resources
 from placer_models.policy import AlignmentPolicy, BindPolicy, NodeBindPolicy, NumaStrategy, QosClass
 from worlds import tiny_instance
 
@@ -43,12 +43,6 @@ def even_instance(seed: int) -> Instance:
         )
         return replace(pod, spec=spec)
 
-    def members(gang: Gang) -> tuple[Pod, ...]:
-        pods = tuple(map(owning, gang.pods))
-        if len({pod.spec for pod in gang.pods}) == 1:
-            return tuple(replace(pod, spec=pods[0].spec) for pod in pods)
-        return pods
-
     binds = (*(NodeBindPolicy.NONE,) * 4, *NodeBindPolicy)
     return replace(
         instance,
@@ -61,7 +55,7 @@ def even_instance(seed: int) -> Instance:
             )
             for node in instance.nodes
         ),
-        gangs=tuple(replace(gang, pods=members(gang)) for gang in instance.gangs),
+        gangs=tuple(with_pods_alike(gang, owning) for gang in instance.gangs),
         name=f"{instance.name}, even",
     )
 
