@@ -12,13 +12,13 @@ from itertools import product
 from math import ceil
 from random import Random
 
+from even_topologies import even_topology
 from placer.plan.question import FailureTolerance, NodeOffer, PlanQuestion, PlanScenario
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
-from placer_models.topology import Cpu, NumaNode, Topology
 
 GIB = 2**30
 ZONE = "topology.kubernetes.io/zone"
@@ -32,11 +32,7 @@ def machine(name: str, cpus: int, memory_gib: int, gpus: int) -> Machine:
     return Machine(
         name,
         name,
-        Topology(
-            "x86_64",
-            tuple(Cpu(i, core=i, package=0, numa_node=0) for i in range(cpus)),
-            (NumaNode(0, memory_gib * GIB),),
-        ),
+        even_topology(cpus, memory_gib * GIB),
         tuple(Device(GPU, minor) for minor in range(gpus)),
     )
 

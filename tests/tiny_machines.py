@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import count
 from random import Random
 
+from even_topologies import even_topology
 from placer_models.cluster import Machine, Node
 from placer_models.device import GPU, Device, GpuLinkMatrix
 from placer_models.policy import HybridCoreKind
@@ -122,12 +123,5 @@ def _links(rng: Random, minors: Sequence[int]) -> GpuLinkMatrix | None:
 
 def node_of_cores(name: str = "n", *, cores: int, threads: int = 2, numa_nodes: int = 1) -> Node:
     """Return a node whose CPUs are numbered core by core."""
-    topology = Topology(
-        "x86_64",
-        tuple(
-            Cpu(i, core=i // threads, package=0, numa_node=i * numa_nodes // (cores * threads))
-            for i in range(cores * threads)
-        ),
-        tuple(NumaNode(n, 0) for n in range(numa_nodes)),
-    )
+    topology = even_topology(cores * threads, *(0,) * numa_nodes, threads=threads)
     return Node(name, Machine("m", "", topology))

@@ -1,5 +1,6 @@
 """Worlds of an Admission: nodes of a few CPUs, workloads of known length, and rounds."""
 
+from even_topologies import even_topology
 from placer.admission import AdmissionQueue, AdmissionRound, Workload
 from placer.queue.fair import FairQueue
 from placer.queue.model import US_PER_S
@@ -8,7 +9,6 @@ from placer.search.options import Engine, SolveOptions
 from placer_models.cluster import Machine, Node
 from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
-from placer_models.topology import Cpu, NumaNode, Topology
 
 MINUTE = 60 * US_PER_S
 GREEDY = SolveOptions(engine=Engine.GREEDY)
@@ -16,8 +16,7 @@ GREEDY = SolveOptions(engine=Engine.GREEDY)
 
 def node(cpus: int, name: str = "n") -> Node:
     """Return a node of so many cores."""
-    topology = Topology("x86_64", tuple(Cpu(i, i, 0, 0) for i in range(cpus)), (NumaNode(0, 0),))
-    return Node(name, Machine(f"cpus-{cpus}", "", topology))
+    return Node(name, Machine(f"cpus-{cpus}", "", even_topology(cpus, 0)))
 
 
 def nodes(*cpus: int) -> tuple[Node, ...]:

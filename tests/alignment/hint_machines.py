@@ -12,13 +12,13 @@ from itertools import combinations, product
 from typing import NamedTuple
 
 from alignment.hints import Hint, ProviderHints
+from even_topologies import even_topology
 from placer_models.alignment import fewest_cell_count_for_one_resource
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.device import Device
 from placer_models.placement import DeviceGrant, PodPlacement
 from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources
 from placer_models.policy import AlignmentPolicy
-from placer_models.topology import Cpu, NumaNode, Topology
 from tiny_pods import lone
 
 MOST = 2
@@ -77,11 +77,7 @@ def instance_of(stocks: Mapping[str, Stock], numa_nodes: int, policy: AlignmentP
     machine = Machine(
         "told",
         "",
-        Topology(
-            "x86_64",
-            tuple(Cpu(i, core=i, package=0, numa_node=i) for i in range(numa_nodes)),
-            tuple(NumaNode(i, 0) for i in range(numa_nodes)),
-        ),
+        even_topology(numa_nodes, *(0,) * numa_nodes),
         tuple(sorted(devices, key=lambda device: (device.type, device.minor))),
     )
     asking = _pod("asking", {name: stock.need for name, stock in stocks.items()}, policy)

@@ -3,6 +3,7 @@
 import pytest
 
 from brute_force import best_placement
+from even_topologies import even_topology
 from exact_checks import brute_force_is_right, check_exact
 from features.bound import bound_instance
 from placer.judge.breaches import breaches
@@ -14,7 +15,6 @@ from placer_models.device import GPU, Device
 from placer_models.placement import PartlyPlaced, Placed, PodPlacement
 from placer_models.pod import Container, ContainerRole, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import AlignmentPolicy, AlignmentScope, QosClass
-from placer_models.topology import Cpu, NumaNode, Topology
 from worlds import tiny_instance
 
 GIB = 2**30
@@ -23,11 +23,7 @@ SINGLE, RESTRICTED = AlignmentPolicy.SINGLE_NUMA_NODE, AlignmentPolicy.RESTRICTE
 BOX = Machine(
     "box",
     "two NUMA nodes of 8 CPUs and 32Gi, a GPU on the first",
-    Topology(
-        "x86_64",
-        tuple(Cpu(i, core=i // 2, package=i // 8, numa_node=i // 8) for i in range(16)),
-        (NumaNode(0, 32 * GIB), NumaNode(1, 32 * GIB)),
-    ),
+    even_topology(16, 32 * GIB, 32 * GIB, threads=2, packages=2),
     devices=(Device(GPU, 0, numa_node=0),),
 )
 

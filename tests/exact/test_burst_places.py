@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from brute_force import best_placement
+from even_topologies import even_topology
 from exact_checks import check_exact, check_greedy
 from judge.cases_burst import burst
 from judge.hand import node, pod, put, world
@@ -15,17 +16,12 @@ from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.placement import GaveUp, Infeasible, Placed, PodPlacement
 from placer_models.pod import Pod
 from placer_models.policy import AlignmentPolicy, AlignmentScope
-from placer_models.topology import Cpu, NumaNode, Topology
 
 GI = 1 << 30
 BOX = Machine(
     "box",
     "two NUMA nodes of 8 CPUs and 64 GiB",
-    Topology(
-        "x86_64",
-        tuple(Cpu(i, core=i // 2, package=i // 8, numa_node=i // 8) for i in range(16)),
-        (NumaNode(0, 64 * GI), NumaNode(1, 64 * GI)),
-    ),
+    even_topology(16, 64 * GI, 64 * GI, threads=2, packages=2),
 )
 OWNER = RunningPod(pod("own", 2), put("own", "0-1"))
 """It leaves 6 CPUs on NUMA node 0, so that a limit of 8 is held on the other alone."""

@@ -3,6 +3,7 @@
 import pytest
 
 from answers import expect
+from even_topologies import even_topology
 from judge.hand import node, pod, put, world
 from placer.judge.measure import measure
 from placer.search import joint_search
@@ -14,17 +15,8 @@ from placer_models.cpsat.batch_model import pod_units_of
 from placer_models.goals import LOCALITY_NUMA_NODES, LOCALITY_PACKAGES
 from placer_models.placement import Placed
 from placer_models.policy import QosClass
-from placer_models.topology import Cpu, NumaNode, Topology
 
-BOX = Machine(
-    "box",
-    "",
-    Topology(
-        "x86_64",
-        tuple(Cpu(i, core=i // 2, package=i // 8, numa_node=i // 8) for i in range(16)),
-        (NumaNode(0, 32), NumaNode(1, 32)),
-    ),
-)
+BOX = Machine("box", "", even_topology(16, 32, 32, threads=2, packages=2))
 """Two packages, each a NUMA node of four cores of two threads."""
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from answers import expect
 from commands import Placer
+from even_topologies import even_topology
 from features.emptied_pools import emptied_instance
 from placer.judge.breaches import breaches
 from placer.judge.misfits import misfits_of_instance
@@ -22,18 +23,13 @@ from placer_models.placement import Answer, Infeasible, PartlyPlaced, Placed, Po
 from placer_models.pod import Container, Pod, PodSpec, Resources
 from placer_models.policy import AlignmentPolicy, QosClass
 from placer_models.reasons import Blocked
-from placer_models.topology import Cpu, NumaNode, Topology
 
 GIB = 2**30
 LS, BE, LSR, LSE = QosClass.LS, QosClass.BE, QosClass.LSR, QosClass.LSE
 BOX = Machine(
     "box",
     "two NUMA nodes of 8 CPUs and 64Gi",
-    Topology(
-        "x86_64",
-        tuple(Cpu(i, core=i, package=i // 8, numa_node=i // 8) for i in range(16)),
-        (NumaNode(0, 64 * GIB), NumaNode(1, 64 * GIB)),
-    ),
+    even_topology(16, 64 * GIB, 64 * GIB, packages=2),
 )
 NODE = Node("n", BOX, alignment=AlignmentPolicy.SINGLE_NUMA_NODE)
 FREE = replace(NODE, name="free")

@@ -7,6 +7,7 @@ from random import Random
 import pytest
 
 from answers import expect
+from even_topologies import even_topology
 from placer.counting.account import accounts_of
 from placer.counting.placements import choices_from_placement
 from placer.greedy import chooser
@@ -22,18 +23,13 @@ from placer_models.device import Device
 from placer_models.placement import DeviceGrant, Infeasible, PartlyPlaced, Placed, PodPlacement
 from placer_models.pod import Container, DeviceRequest, JointDevicesRequest, Pod, PodSpec, Resources
 from placer_models.policy import AlignmentPolicy, JointDevicesScope, RequiredOrPreferred
-from placer_models.topology import Cpu, NumaNode, Topology
 from tiny_pods import lone
 
 SWITCHES = 4
 GPUS, NICS = 2 * SWITCHES, SWITCHES
 """Two GPUs and one NIC below each switch, two switches on each NUMA node."""
 
-TOPOLOGY = Topology(
-    "x86_64",
-    tuple(Cpu(i, core=i, package=0, numa_node=i // 8) for i in range(16)),
-    (NumaNode(0, 0), NumaNode(1, 0)),
-)
+TOPOLOGY = even_topology(16, 0, 0)
 
 
 def machine(gpus: int = GPUS, nics: int = NICS) -> Machine:

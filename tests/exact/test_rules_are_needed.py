@@ -4,6 +4,7 @@ from itertools import chain
 
 import pytest
 
+from even_topologies import even_topology
 from exact.family_worlds import extended_world, offered_world
 from exact.needed_rules import is_needed
 from exact_checks import MakeWorld
@@ -110,11 +111,7 @@ def two_pods_on_three_cores() -> Instance:
     """
     threads = [Cpu(i, core=i // 2, package=0, numa_node=i // 4) for i in range(6)]
     whole = Topology("x86_64", tuple(threads), (NumaNode(0, 0), NumaNode(1, 0)))
-    halves = Topology(
-        "x86_64",
-        tuple(Cpu(i, core=i // 2, package=0, numa_node=0) for i in range(8)),
-        (NumaNode(0, 0),),
-    )
+    halves = even_topology(8, 0, threads=2)
     return Instance(
         nodes=(
             Node("whole", Machine("whole", "", whole)),
@@ -136,8 +133,7 @@ def best_effort_beside_exclusive() -> Instance:
 
 def cpus_far_from_memory() -> Instance:
     """The CPUs of one package are taken, and the memory of the other."""
-    cpus = tuple(Cpu(i, core=i, package=i // 2, numa_node=i // 2) for i in range(4))
-    machine = Machine("box", "", Topology("x86_64", cpus, (NumaNode(0, 1), NumaNode(1, 1))))
+    machine = Machine("box", "", even_topology(4, 1, 1, packages=2))
     spec = PodSpec((Container("main", Resources(2000, 1)),), qos=QosClass.LSR)
     place = PodPlacement("old", "default", None, "n", frozenset({2, 3}), memory_bytes=((0, 1),))
     return Instance(

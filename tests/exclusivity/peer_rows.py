@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from even_topologies import even_topology
 from placer.judge.breaches import breaches
 from placer.judge.measure import measure
 from placer.search.options import Engine, SolveOptions
@@ -32,7 +33,6 @@ from placer_models.policy import (
     ExclusivePolicy,
     QosClass,
 )
-from placer_models.topology import Cpu, NumaNode, Topology
 from tiny_pods import lone
 
 Row = Mapping[str, Any]
@@ -125,15 +125,8 @@ def compared() -> Iterator[tuple[Row, str]]:
 
 def _machine(text: str) -> Machine:
     packages, nodes, cores, threads = map(int, text.split("x"))
-    per_node = cores * threads
-    topology = Topology(
-        "x86_64",
-        tuple(
-            Cpu(i, i // threads, i // (per_node * nodes), i // per_node)
-            for i in range(packages * nodes * per_node)
-        ),
-        tuple(NumaNode(i, 0) for i in range(packages * nodes)),
-    )
+    cpus, memory_bytes = packages * nodes * cores * threads, (0,) * (packages * nodes)
+    topology = even_topology(cpus, *memory_bytes, threads=threads, packages=packages)
     return Machine(text, "", topology)
 
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from even_topologies import even_topology
 from placer.judge.breaches import breaches
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
@@ -11,17 +12,8 @@ from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.placement import Placed, PodPlacement
 from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
 from placer_models.policy import AlignmentPolicy, QosClass
-from placer_models.topology import Cpu, NumaNode, Topology
 
-BOX = Machine(
-    "box",
-    "two NUMA nodes of 4 CPUs, each a core",
-    Topology(
-        "x86_64",
-        tuple(Cpu(i, core=i, package=0, numa_node=i // 4) for i in range(8)),
-        (NumaNode(0, 8), NumaNode(1, 8)),
-    ),
-)
+BOX = Machine("box", "two NUMA nodes of 4 CPUs, each a core", even_topology(8, 8, 8))
 PARTS = frozenset(range(4)), frozenset(range(4, 8))
 SINGLE, RESTRICTED = AlignmentPolicy.SINGLE_NUMA_NODE, AlignmentPolicy.RESTRICTED
 

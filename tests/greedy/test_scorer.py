@@ -8,6 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from even_topologies import even_topology
 from placer.greedy.columns import Indices
 from placer.greedy.scorer import NodeScores, ScorerNodeColumnsLeft, ScorerPodAsk
 from placer.scheduler import Scheduler
@@ -20,7 +21,6 @@ from placer_models.device_share import DeviceShare
 from placer_models.placement import PodPlacement
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
-from placer_models.topology import Cpu, NumaNode, Topology
 
 GIB = 2**30
 
@@ -64,11 +64,7 @@ class DrawnScorer:
 
 
 def machine(gpus: int) -> Machine:
-    topology = Topology(
-        "x86_64",
-        tuple(Cpu(i, core=i, package=0, numa_node=0) for i in range(8)),
-        (NumaNode(0, 64 * GIB),),
-    )
+    topology = even_topology(8, 64 * GIB)
     return Machine(f"m{gpus}", "", topology, tuple(Device(GPU, minor) for minor in range(gpus)))
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from even_topologies import even_topology
 from placer.greedy.scorer import ANY_GPU, ScorerNodeColumnsLeft, ScorerPodAsk
 from placer.greedy.scorers.best_fit import BestFitScoring
 from placer.greedy.scorers.dot_product import DotProductScoring
@@ -19,18 +20,13 @@ from placer_models.node_affinity import NodeAffinity, NodeTerm
 from placer_models.pod import Container, DeviceRequest, PodSpec, Resources
 from placer_models.policy import QosClass
 from placer_models.selectors import LabelExpression, SelectorOperator
-from placer_models.topology import Cpu, NumaNode, Topology
 
 MODELS = ("T4", "V100")
 GPUS = 4
 
 
 def node(number: int, model: str, cpus: int = 8) -> Node:
-    topology = Topology(
-        "x86_64",
-        tuple(Cpu(i, core=i, package=0, numa_node=0) for i in range(cpus)),
-        (NumaNode(0, 2**36),),
-    )
+    topology = even_topology(cpus, 2**36)
     machine = Machine(f"c{cpus}", "", topology, tuple(Device(GPU, i) for i in range(GPUS)))
     return Node(f"n{number}", machine, labels=(("model", model),))
 

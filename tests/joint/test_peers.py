@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from even_topologies import even_topology
 from placer.judge.breaches import breaches
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
@@ -17,17 +18,12 @@ from placer_models.device_share import DeviceShare
 from placer_models.placement import DeviceGrant, Placed, PodPlacement
 from placer_models.pod import Container, DeviceRequest, JointDevicesRequest, Pod, PodSpec, Resources
 from placer_models.policy import JointDevicesScope, RequiredOrPreferred
-from placer_models.topology import Cpu, NumaNode, Topology
 from tiny_pods import lone
 
 Row = dict[str, Any]
 
 ONE_PERCENT = DeviceShare(percent=1)
-TOPOLOGY = Topology(
-    "x86_64",
-    tuple(Cpu(i, core=i, package=i // 4, numa_node=i // 4) for i in range(8)),
-    (NumaNode(0, 0), NumaNode(1, 0)),
-)
+TOPOLOGY = even_topology(8, 0, 0, packages=2)
 
 
 @cache

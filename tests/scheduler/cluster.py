@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from answers import expect
+from even_topologies import even_topology
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, Decision, lone_gang
 from placer.scheduling.refusal import Refusal
@@ -23,7 +24,6 @@ from placer_models.placement import (
 )
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
-from placer_models.topology import Cpu, NumaNode, Topology
 from pools import pools
 
 GIB = 2**30
@@ -38,11 +38,7 @@ def machine(*, cores: int = 4, numa_nodes: int = 2, gpus: int = 4, name: str = "
     return Machine(
         name,
         "",
-        Topology(
-            "x86_64",
-            tuple(Cpu(i, i // 2, 0, i // (2 * cores)) for i in range(threads)),
-            tuple(NumaNode(i, 8 * GIB) for i in range(numa_nodes)),
-        ),
+        even_topology(threads, *(8 * GIB,) * numa_nodes, threads=2),
         tuple(Device(GPU, i, numa_node=i * numa_nodes // gpus) for i in range(gpus)),
     )
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from random import Random
 
+from even_topologies import even_topology
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Machine, Node
 from placer_models.device import GPU, Device
@@ -13,18 +14,12 @@ from placer_models.pod import Container, DeviceRequest, PodSpec, Resources
 from placer_models.policy import AlignmentPolicy, NumaStrategy, QosClass
 from placer_models.selectors import LabelExpression, SelectorOperator
 from placer_models.taints import Taint, TaintEffect, Toleration
-from placer_models.topology import Cpu, NumaNode, Topology
 
 KEEPS_OFF = Taint("team", "a", TaintEffect.NO_SCHEDULE)
 
 
 def machine(cpus: int, gpus: int, *, memory: int = 64, numa_nodes: int = 1) -> Machine:
-    each = cpus // numa_nodes
-    topology = Topology(
-        "x86_64",
-        tuple(Cpu(i, i // 2, 0, i // each) for i in range(cpus)),
-        tuple(NumaNode(i, memory // numa_nodes) for i in range(numa_nodes)),
-    )
+    topology = even_topology(cpus, *(memory // numa_nodes,) * numa_nodes, threads=2)
     devices = tuple(Device(GPU, minor, f"id-{minor}", memory_bytes=1000) for minor in range(gpus))
     return Machine(f"c{cpus}-g{gpus}", "", topology, devices)
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from even_topologies import even_topology
 from placer.counting.left import node_left
 from placer.judge.measure import measure
 from placer.scheduler import Scheduler
@@ -32,14 +33,13 @@ from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import PartlyPlaced, Placed
 from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
-from placer_models.topology import Cpu, NumaNode, Topology
 
 GREEDY = SolveOptions(engine=Engine.GREEDY, workers=1)
 DEADLINE_S = 2.5
 
 
 def machine(cpus: int, gpus: int) -> Machine:
-    topology = Topology("x86_64", tuple(Cpu(i, i, 0, 0) for i in range(cpus)), (NumaNode(0, 64),))
+    topology = even_topology(cpus, 64)
     devices = tuple(Device(GPU, minor, memory_bytes=1000) for minor in range(gpus))
     return Machine(f"c{cpus}-g{gpus}", "", topology, devices)
 

@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import replace
 from random import Random
 
+from even_topologies import even_topology
 from features import (
     affinity,
     amplification,
@@ -39,7 +40,6 @@ from placer_models.device_share import DeviceShare
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
 from placer_models.problem.problem import Choices, Problem
-from placer_models.topology import Cpu, NumaNode, Topology
 from worlds import tiny_instance
 
 GIB = 2**30
@@ -120,7 +120,7 @@ def gpu_machine(gpus: int, cpus: int = 16) -> Machine:
     return Machine(
         "gpus",
         "",
-        Topology("x86_64", tuple(Cpu(i, i, 0, 0) for i in range(cpus)), (NumaNode(0, 64 * GIB),)),
+        even_topology(cpus, 64 * GIB),
         tuple(Device(GPU, i, memory_bytes=80 * GIB, numa_node=0) for i in range(gpus)),
     )
 

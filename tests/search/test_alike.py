@@ -7,6 +7,7 @@ from random import Random
 import pytest
 
 from answers import expect
+from even_topologies import even_topology
 from exact_checks import check_worlds
 from placer.search import joint_search
 from placer.search.equal_pods import best_split_of_equal_pods
@@ -20,7 +21,6 @@ from placer_models.placement import Placed, PodPlacement
 from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
 from placer_models.policy import BindPolicy, QosClass, RequiredOrPreferred
 from placer_models.problem.rooms import room_points
-from placer_models.topology import Cpu, NumaNode, Topology
 from worlds import tiny_instance
 
 
@@ -38,11 +38,7 @@ BOUNDED = [strategy for strategy in NodeStrategy if strategy is not NodeStrategy
 
 
 def box(cpus: int, memory: int) -> Machine:
-    return Machine(
-        f"box-{cpus}-{memory}",
-        "",
-        Topology("x86_64", tuple(Cpu(i, i, 0, 0) for i in range(cpus)), (NumaNode(0, memory),)),
-    )
+    return Machine(f"box-{cpus}-{memory}", "", even_topology(cpus, memory))
 
 
 def drawn(seed: int, strategy: NodeStrategy, nodes: int, pods: int) -> Instance:
@@ -154,7 +150,7 @@ def test_pods_that_spread_over_cores_may_share_all_of_them() -> None:
     """
     Each takes one thread of every core, so a node of three cores holds two of them.
     """
-    topology = Topology("x86_64", tuple(Cpu(i, i // 2, 0, 0) for i in range(6)), (NumaNode(0, 4),))
+    topology = even_topology(6, 4, threads=2)
     machine = Machine("three-cores", "", topology)
     wanted = PodSpec(
         (Container("main", Resources(3000)),),

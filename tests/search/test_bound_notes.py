@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from even_topologies import even_topology
 from placer.search.binding import minimal_set_giving_bound
 from placer.search.bound_notes import TierBoundOrigins
 from placer.search.budget import SolveBudget
@@ -25,16 +26,12 @@ from placer_models.placement import (
     TierValue,
 )
 from placer_models.pod import DeviceRequest, Gang, PodSpec, Resources
-from placer_models.topology import Cpu, NumaNode, Topology
+from placer_models.topology import NumaNode
 from search.exchange_worlds import asking, gpu_machine, share_of_gpu
 
 GIB = 2**30
 WORK = SolveOptions(workers=1, seed=1, work_limit=5)
-SMALL = Machine(
-    "small",
-    "",
-    Topology("x86_64", tuple(Cpu(i, i, 0, 0) for i in range(8)), (NumaNode(0, 8 * GIB),)),
-)
+SMALL = Machine("small", "", even_topology(8, 8 * GIB))
 POOL = (("pool", "cpu"),)
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from answers import expect
 from dressing import dressed
+from even_topologies import even_topology
 from features.joint import joint_instance
 from placer.judge.measure import measure
 from placer.search.baseline import starting_accounts_of
@@ -24,16 +25,11 @@ from placer_models.links import (
 from placer_models.placement import DeviceGrant, PartlyPlaced, Placed, Placement, PodPlacement
 from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources
 from placer_models.policy import AlignmentPolicy
-from placer_models.topology import Cpu, NumaNode, Topology
 from tiny_pods import lone
 
 BATCHES = 5
 
-TOPOLOGY = Topology(
-    "x86_64",
-    tuple(Cpu(i, core=i, package=i // 4, numa_node=i // 2) for i in range(8)),
-    tuple(NumaNode(i, 0) for i in range(4)),
-)
+TOPOLOGY = even_topology(8, *(0,) * 4, packages=2)
 DEVICES = tuple(
     Device(kind, i, numa_node=i // 2, package=i // 4, pcie_switch="abbcdeef"[i])
     for kind in ("gpu", "rdma")

@@ -9,6 +9,7 @@ from random import Random
 
 import pytest
 
+from even_topologies import even_topology
 from placer.search.options import Engine, SolveOptions
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, Machine, Node
@@ -17,18 +18,13 @@ from placer_models.placement import PartlyPlaced
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
 from placer_models.reasons import ReasonNotFoundInTime
-from placer_models.topology import Cpu, NumaNode, Topology
 from search.work_clock import WorkClock
 
 GIB = 1 << 30
 BOX = Machine(
     "box",
     "two NUMA nodes of 4 CPUs and 2 GPUs",
-    Topology(
-        architecture="x86_64",
-        cpus=tuple(Cpu(i, i // 2, 0, i // 4) for i in range(8)),
-        numa_nodes=(NumaNode(0, 32 * GIB), NumaNode(1, 32 * GIB)),
-    ),
+    even_topology(8, 32 * GIB, 32 * GIB, threads=2),
     tuple(Device(GPU, i, numa_node=i // 2) for i in range(4)),
 )
 

@@ -3,13 +3,13 @@
 import pytest
 
 from answers import expect
+from even_topologies import even_topology
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.placement import PartlyPlaced, Placed, PodPlacement
 from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
-from placer_models.topology import Cpu, NumaNode, Topology
 
 GIB = 2**30
 
@@ -21,8 +21,7 @@ def pod(name: str, qos: QosClass, cpu_milli: int, memory_bytes: int = 0) -> Pod:
 
 def overfull(waiting: Pod) -> Instance:
     """A node of 2 CPUs whose running LS pods ask for 3."""
-    cpus = tuple(Cpu(i, core=i, package=0, numa_node=0) for i in range(2))
-    machine = Machine("pair", "", Topology("x86_64", cpus, (NumaNode(0, GIB),)))
+    machine = Machine("pair", "", even_topology(2, GIB))
     return Instance(
         nodes=(Node("n", machine),),
         gangs=(Gang(waiting.name, "default", (waiting,), 1, lone=True),),
@@ -67,8 +66,7 @@ def test_a_pool_that_is_empty_already_blocks_only_those_who_need_it() -> None:
     CPUs went offline under running pods: the LS pod has none left. That node takes no
     LS pod and gives no CPU away, but memory, and other nodes go on as ever.
     """
-    cpus = (Cpu(0, core=0, package=0, numa_node=0),)
-    machine = Machine("one", "", Topology("x86_64", cpus, (NumaNode(0, GIB),)))
+    machine = Machine("one", "", even_topology(1, GIB))
     owner, sharer = pod("owner", QosClass.LSR, 1000), pod("sharer", QosClass.LS, 500)
     running = (
         RunningPod(owner, PodPlacement("owner", "default", None, "n", frozenset({0}))),

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from even_topologies import even_topology
 from leaves import TooManyLeavesError
 from mixed_worlds import mixed_instance
 from placer.scheduling.decision import lone_gang
@@ -26,7 +27,6 @@ from placer_models.placement import DeviceGrant, Placed, Placement, PodPlacement
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass, RequiredOrPreferred
 from placer_models.reasons import Blocker, RuleDemand
-from placer_models.topology import Cpu, NumaNode, Topology
 from placer_models.variants import spec_on
 from reasons_by_trying import check_blocker, check_reasons
 
@@ -38,11 +38,7 @@ NEVER, NOT_NOW = "never fits", "not now: running pods leave no room"
 
 def box(name: str = "box", *, cpus: int = 16, gpus: int = 0) -> Node:
     """Return a node of two NUMA nodes with 32Gi each, adjacent siblings, GPUs by halves."""
-    topology = Topology(
-        cpus=tuple(Cpu(i, i // 2, 2 * i // cpus, 2 * i // cpus) for i in range(cpus)),
-        numa_nodes=(NumaNode(0, 32 * GIB), NumaNode(1, 32 * GIB)),
-        architecture="x86_64",
-    )
+    topology = even_topology(cpus, 32 * GIB, 32 * GIB, threads=2, packages=2)
     devices = tuple(Device("gpu", i, numa_node=2 * i // gpus) for i in range(gpus))
     return Node(name, Machine(f"box-{gpus}", "two NUMA nodes", topology, devices))
 

@@ -14,6 +14,7 @@ import pytest
 
 from answers import expect
 from commands import Placer
+from even_topologies import even_topology
 from placer.counting.account import Account
 from placer.counting.placements import NodeIdAssignmentFailure, realise_choices
 from placer.judge.breaches import breaches
@@ -40,21 +41,12 @@ from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
 from placer_models.policy import AlignmentPolicy, GatherLevel, QosClass
 from placer_models.problem.problem import Choice, Problem
 from placer_models.reasons import RejectedPlaceReason
-from placer_models.topology import Cpu, NumaNode, Topology
 
 pytestmark = pytest.mark.rejects_on_purpose
 
 ENGINES = (Engine.GREEDY, Engine.AUTO, Engine.EXACT)
 LSR, LS = QosClass.LSR, QosClass.LS
-BOX = Machine(
-    "box",
-    "two NUMA nodes of 4 CPUs",
-    Topology(
-        "x86_64",
-        tuple(Cpu(i, core=i, package=0, numa_node=i // 4) for i in range(8)),
-        (NumaNode(0, 8), NumaNode(1, 8)),
-    ),
-)
+BOX = Machine("box", "two NUMA nodes of 4 CPUs", even_topology(8, 8, 8))
 LOST = "n"
 """The node on which the greedy path is wrong: a bound pod there has no CPU."""
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from answers import expect
+from even_topologies import even_topology
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, lone_gang
 from placer.search.options import Engine, SolveOptions
@@ -15,11 +16,9 @@ from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.placement import GaveUp, Infeasible, Placed, PodPlacement
 from placer_models.pod import Container, Gang, GangGroup, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
-from placer_models.topology import Cpu, NumaNode, Topology
 
 GREEDY = SolveOptions(Engine.GREEDY, workers=1)
-CPUS = tuple(Cpu(i, i, 0, 0) for i in range(8))
-BOX = Machine("box", "8 CPUs", Topology("x86_64", CPUS, (NumaNode(0, 1 << 35),)))
+BOX = Machine("box", "8 CPUs", even_topology(8, 1 << 35))
 NODES = (Node("a", BOX), Node("b", BOX))
 DB, WEB = (("app", "db"),), (("app", "web"),)
 

@@ -9,6 +9,7 @@ from random import Random
 import pytest
 
 from answers import expect
+from even_topologies import even_topology
 from placer.judge.breaches import breaches
 from placer.judge.measure import are_tier_values_better, measure
 from placer.search.options import Engine, SolveOptions
@@ -24,7 +25,6 @@ from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import Placed
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
-from placer_models.topology import Cpu, NumaNode, Topology
 
 SEEDS = 2
 LOOKING_AT_PODS_TOGETHER = [NodeStrategy.LEAST_REQUESTED, NodeStrategy.MOST_BALANCED]
@@ -33,11 +33,7 @@ LOOKING_AT_PODS_TOGETHER = [NodeStrategy.LEAST_REQUESTED, NodeStrategy.MOST_BALA
 def drawn(seed: int, strategy: NodeStrategy) -> Instance:
     """Return eight nodes of 8 CPUs and 16 bytes, and pods of three kinds, wide or deep."""
     rng = Random(seed)
-    machine = Machine(
-        "box",
-        "",
-        Topology("x86_64", tuple(Cpu(i, i, 0, 0) for i in range(8)), (NumaNode(0, 16),)),
-    )
+    machine = Machine("box", "", even_topology(8, 16))
     kinds = [
         PodSpec((Container("main", Resources(milli, memory)),), QosClass.LS)
         for milli, memory in ((rng.randint(1500, 3000), 1), (300, rng.randint(4, 6)), (900, 2))
@@ -92,9 +88,7 @@ def drawn_expected(seed: int) -> Instance:
     nodes = []
     for i in range(NODES):
         cpus, gpus = rng.randint(6, 14), rng.randint(2, 4)
-        topology = Topology(
-            "x86_64", tuple(Cpu(c, c, 0, 0) for c in range(cpus)), (NumaNode(0, 64),)
-        )
+        topology = even_topology(cpus, 64)
         machine = Machine(f"m{i}", "", topology, tuple(Device(GPU, g) for g in range(gpus)))
         nodes.append(Node(f"n{i}", machine))
     gangs = []

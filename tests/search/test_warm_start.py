@@ -5,6 +5,7 @@ from random import Random
 
 import pytest
 
+from even_topologies import even_topology
 from mixed_worlds import mixed_instance
 from placer.judge.breaches import breaches
 from placer.judge.measure import are_tier_values_better, measure
@@ -21,14 +22,9 @@ from placer_models.legal import illegal_pods
 from placer_models.placement import Answer, PartlyPlaced, Placed, Placement
 from placer_models.pod import Container, Gang, Pod, PodSpec, Resources, pods_of_gangs
 from placer_models.policy import QosClass
-from placer_models.topology import Cpu, NumaNode, Topology
 
 GIB = 2**30
-TEN = Machine(
-    "ten",
-    "10 CPUs",
-    Topology("x86_64", tuple(Cpu(i, i, 0, 0) for i in range(10)), (NumaNode(0, 100 * GIB),)),
-)
+TEN = Machine("ten", "10 CPUs", even_topology(10, 100 * GIB))
 BRIEF = SolveOptions(work_limit=1, workers=1, seed=1)
 
 

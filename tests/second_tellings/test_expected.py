@@ -12,6 +12,7 @@ from random import Random
 
 import pytest
 
+from even_topologies import even_topology
 from expected import slow_telling as slow
 from placer.judge.measure import measure
 from placer.search.options import Engine, SolveOptions
@@ -29,7 +30,6 @@ from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Reso
 from placer_models.policy import QosClass
 from placer_models.selectors import LabelExpression, SelectorOperator
 from placer_models.taints import Taint, TaintEffect, Toleration, TolerationOperator
-from placer_models.topology import Cpu, NumaNode, Topology
 
 GREEDY = SolveOptions(engine=Engine.GREEDY, workers=1, time_limit_s=2)
 MEMORY = 64
@@ -39,9 +39,7 @@ ANY_TAINT = (Toleration(operator=TolerationOperator.EXISTS),)
 
 
 def machine(cpus: int, gpus: int) -> Machine:
-    topology = Topology(
-        "x86_64", tuple(Cpu(i, i, 0, 0) for i in range(cpus)), (NumaNode(0, MEMORY),)
-    )
+    topology = even_topology(cpus, MEMORY)
     devices = tuple(Device(GPU, minor, memory_bytes=1000) for minor in range(gpus))
     return Machine(f"c{cpus}-g{gpus}", "", topology, devices)
 

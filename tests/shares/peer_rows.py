@@ -10,6 +10,7 @@ asks for (``ask``, ``together``: types side by side, ``required``: on one PCIe s
 from collections.abc import Mapping
 from typing import Any
 
+from even_topologies import even_topology
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, Machine, Node, RunningPod
@@ -21,7 +22,6 @@ from placer_models.placement import DeviceGrant, Placed, PodPlacement
 from placer_models.pod import Container, DeviceRequest, JointDevicesRequest, Pod, PodSpec, Resources
 from placer_models.policy import JointDevicesScope, RequiredOrPreferred
 from placer_models.quantity import parse_bytes
-from placer_models.topology import Cpu, NumaNode, Topology
 from tiny_pods import lone
 
 Row = Mapping[str, Any]
@@ -115,11 +115,7 @@ def _answer(row: Row) -> tuple[DeviceGrant, ...] | None:
     machine = Machine(
         "node",
         "",
-        Topology(
-            "x86_64",
-            tuple(Cpu(i, core=i, package=i, numa_node=i) for i in range(2)),
-            (NumaNode(0, 0), NumaNode(1, 0)),
-        ),
+        even_topology(2, 0, 0, packages=2),
         devices=tuple(
             sorted(
                 (
