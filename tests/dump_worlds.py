@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from kubernetes_worlds import Json, device, gpu, node, pod, topology
+from kubernetes_worlds import GROUP, Json, device, gpu, node, pod, pod_group, topology
 from placer.kubernetes.dump import instance_of_cluster_objects
 from placer.kubernetes.emit.kinds import EmitKind, emitted_files
 from placer.kubernetes.emit.placed_pods import placed_dump
@@ -21,7 +21,6 @@ from placer_models.kubernetes.stream import ParsedObject
 from placer_models.placement import PartlyPlaced, Placed, Placement
 
 NUMA_POLICIES = ("BestEffort", "Restricted", "SingleNUMANode")
-GROUP = "pod-group.scheduling.sigs.k8s.io"
 KOORDINATOR = "scheduling.koordinator.sh"
 
 
@@ -109,12 +108,7 @@ def _pods(draw: Random, name: str) -> list[Json]:
     if draw.random() < 0.75:
         return [_pod(draw, name, {})]
     count = draw.choice((2, 3))
-    group = {
-        "apiVersion": "scheduling.sigs.k8s.io/v1alpha1",
-        "kind": "PodGroup",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {"minMember": draw.randrange(1, count + 1)},
-    }
+    group = pod_group(name, draw.randrange(1, count + 1))
     model = _pod(draw, name, {GROUP: name})
     members = [copy.deepcopy(model) for _ in range(count)]
     for i, member in enumerate(members):

@@ -6,6 +6,9 @@ from typing import Any
 
 Json = dict[str, Any]
 
+GROUP = "pod-group.scheduling.sigs.k8s.io"
+"""The label by which a pod names its PodGroup."""
+
 
 def node(name: str = "n1", **more: Any) -> Json:
     """Return a Node of 8 CPUs and 16 GiB that is ready."""
@@ -145,6 +148,21 @@ def device(name: str = "n1", devices: Sequence[Json] = (), **metadata: Any) -> J
         "metadata": {"name": name, **metadata},
         "spec": {"devices": list(devices) or [gpu(minor) for minor in range(4)]},
     }
+
+
+def pod_group(name: str, minimum: int, **metadata: Any) -> Json:
+    """Return a PodGroup of Koordinator."""
+    return {
+        "apiVersion": "scheduling.sigs.k8s.io/v1alpha1",
+        "kind": "PodGroup",
+        "metadata": {"name": name, "namespace": "default", **metadata},
+        "spec": {"minMember": minimum},
+    }
+
+
+def member(name: str, gang: str, requests: Mapping[str, str] | None = None, **more: Any) -> Json:
+    """Return a pod of a gang, which names its PodGroup."""
+    return pod(name, requests, labels={GROUP: gang}, **more)
 
 
 def held(*minors: int) -> Mapping[str, object]:

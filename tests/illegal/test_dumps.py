@@ -1,15 +1,13 @@
 """Illegal pods of a dump: those that wait are left out, and those that run are misfits."""
 
 import copy
-from collections.abc import Mapping
 from random import Random
-from typing import Any
 
 import pytest
 
-from dump_worlds import GROUP, dump_world
+from dump_worlds import dump_world
 from kubernetes_dumps import faults, notes, places, read
-from kubernetes_worlds import Json, device, held, lsr, node, owned, pod, topology
+from kubernetes_worlds import Json, device, held, lsr, member, node, owned, pod, pod_group, topology
 from placer.judge.misfits import misfits_of_instance
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
@@ -45,19 +43,6 @@ ILLEGAL: dict[str, tuple[Json, str, str]] = {
     ),
 }
 """What is wrong -> the pod that waits, the field, and what is said of it."""
-
-
-def group(name: str, minimum: int, **annotations: str) -> Json:
-    return {
-        "apiVersion": "scheduling.sigs.k8s.io/v1alpha1",
-        "kind": "PodGroup",
-        "metadata": {"name": name, "namespace": "default", "annotations": annotations},
-        "spec": {"minMember": minimum},
-    }
-
-
-def member(name: str, of: str, requests: Mapping[str, str] | None = None, **more: Any) -> Json:
-    return pod(name, requests, labels={GROUP: of}, **more)
 
 
 def left_out(instance: Instance) -> dict[str, object]:
@@ -109,7 +94,7 @@ def test_a_gang_runs_without_its_illegal_members_while_its_minimum_is_left() -> 
     """
     bad = member("g-1", "g", GPU_150)
     for minimum, more in ((1, ()), (2, (member("g-0", "g", nodeName="n1"),))):
-        instance, _ = read(*CLUSTER, group("g", minimum), bad, member("g-2", "g"), *more)
+        instance, _ = read(*CLUSTER, pod_group("g", minimum), bad, member("g-2", "g"), *more)
 
         assert list(places(instance)) == ["g-2"]
         assert list(left_out(instance)) == ["g-1"]
@@ -121,7 +106,7 @@ def test_a_gang_below_its_minimum_is_left_out_whole() -> None:
     """
     pods = [member("g-0", "g"), member("g-1", "g", GPU_150), member("g-2", "g")]
 
-    instance, _ = read(*CLUSTER, group("g", 3), *pods, pod("fine"))
+    instance, _ = read(*CLUSTER, pod_group("g", 3), *pods, pod("fine"))
 
     why = left_out(instance)
     assert why["g-0"] == why["g-2"] == IllegalMembers("g", ("g-1",), 3, 3)
@@ -135,10 +120,10 @@ def test_the_group_of_such_a_gang_is_left_out_with_it() -> None:
     """
     both = {"gang.scheduling.koordinator.sh/groups": '["default/g","default/h"]'}
     objects = [
-        group("g", 2, **both),
+        pod_group("g", 2, annotations=both),
         member("g-0", "g", GPU_150),
         member("g-1", "g"),
-        group("h", 1, **both),
+        pod_group("h", 1, annotations=both),
         member("h-0", "h"),
     ]
 
@@ -155,7 +140,7 @@ def test_the_priority_of_a_gang_is_that_of_its_legal_members() -> None:
     """
     objects = [member("g-0", "g", GPU_150, priority=9), member("g-1", "g", priority=3)]
 
-    instance, _ = read(*CLUSTER, group("g", 1), *objects)
+    instance, _ = read(*CLUSTER, pod_group("g", 1), *objects)
 
     assert [gang.priority for gang in instance.gangs] == [3]
 
@@ -166,7 +151,7 @@ def test_an_illegal_member_of_a_gang_that_placer_cannot_place_is_named_too() -> 
     """
     lacking = member("g-0", "g", resourceClaims=[{"name": "c", "resourceClaimName": "none"}])
 
-    instance, summary = read(*CLUSTER, group("g", 1), lacking, member("g-1", "g", GPU_150))
+    instance, summary = read(*CLUSTER, pod_group("g", 1), lacking, member("g-1", "g", GPU_150))
 
     assert set(left_out(instance)) == {"g-0", "g-1"}
     assert "not placed: PodGroup default/g" in notes(summary)

@@ -8,7 +8,19 @@ import pytest
 import yaml
 
 from kubernetes_dumps import faults, notes, places, read
-from kubernetes_worlds import Json, device, gpu, held, lsr, node, owned, pod, topology
+from kubernetes_worlds import (
+    Json,
+    device,
+    gpu,
+    held,
+    lsr,
+    member,
+    node,
+    owned,
+    pod,
+    pod_group,
+    topology,
+)
 from placer.judge.misfits import misfits_of_instance
 from placer.kubernetes.dump import DumpError
 from placer.node.document import placement_of_each_node
@@ -17,27 +29,6 @@ from placer_models.placement import Placement
 from placer_models.policy import QosClass
 
 GIB = 2**30
-
-
-def group(name: str, minimum: int, **annotations: str) -> Json:
-    """Return a PodGroup of Koordinator."""
-    return {
-        "apiVersion": "scheduling.sigs.k8s.io/v1alpha1",
-        "kind": "PodGroup",
-        "metadata": {
-            "name": name,
-            "annotations": {
-                f"gang.scheduling.koordinator.sh/{key}": value for key, value in annotations.items()
-            },
-        },
-        "spec": {"minMember": minimum},
-    }
-
-
-def member(name: str, gang: str, requests: dict[str, str] | None = None, **spec: str) -> Json:
-    """Return a pod of a gang."""
-    labels = {"pod-group.scheduling.sigs.k8s.io": gang}
-    return pod(name, requests, labels=labels, **spec)
 
 
 def one_gpu(name: str, minor: int) -> Json:
@@ -379,7 +370,7 @@ def test_gangs_are_made_of_groups_and_labels() -> None:
     """
     instance, summary = read(
         node(),
-        group("g", 3),
+        pod_group("g", 3),
         member("a", "g", nodeName="n1"),
         member("b", "g"),
         member("c", "g"),
@@ -397,7 +388,7 @@ def test_a_gang_of_which_pods_are_missing_waits() -> None:
     """
     It is not placed, and the summary says how many are there.
     """
-    instance, summary = read(node(), group("g", 3), member("a", "g"))
+    instance, summary = read(node(), pod_group("g", 3), member("a", "g"))
     assert not instance.gangs
     assert "1 of the 3 pods that it waits for are there" in notes(summary)
 
@@ -442,8 +433,8 @@ def test_groups_of_gangs_come_together() -> None:
     """
     By the annotation of PodGroups; one that misses a gang is not placed.
     """
-    pair = '["default/a","default/b"]'
-    both = group("a", 1, groups=pair), group("b", 1, groups=pair)
+    pair = {"gang.scheduling.koordinator.sh/groups": '["default/a","default/b"]'}
+    both = pod_group("a", 1, annotations=pair), pod_group("b", 1, annotations=pair)
     instance, _ = read(node(), *both, member("pa", "a"), member("pb", "b"))
     (found,) = instance.groups
     assert found.gangs == (("default", "a"), ("default", "b"))

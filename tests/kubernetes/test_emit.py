@@ -9,7 +9,7 @@ import yaml
 
 from claim_worlds import claim, claiming, device_class, resource_slice
 from dump_worlds import objects_of, solved
-from kubernetes_worlds import Json, device, held, lsr, node, owned, pod, topology
+from kubernetes_worlds import Json, device, held, lsr, member, node, owned, pod, pod_group, topology
 from placer.kubernetes.dump import instance_of_cluster_objects
 from placer.kubernetes.emit.kinds import EmitKind, emitted_files
 from placer.kubernetes.emit.placed_pods import placed_dump
@@ -47,19 +47,9 @@ def notes(*objects: Json) -> dict[str, dict[str, Any]]:
     }
 
 
-def group(name: str, minimum: int, **more: Any) -> Json:
-    """Return a PodGroup of Koordinator."""
-    return {
-        "apiVersion": "scheduling.sigs.k8s.io/v1alpha1",
-        "kind": "PodGroup",
-        "metadata": {"name": name, "namespace": "default", **more},
-        "spec": {"minMember": minimum},
-    }
-
-
-def member(name: str, gang: str, **spec: Any) -> Json:
+def small(name: str, gang: str) -> Json:
     """Return a small pod of a gang."""
-    return pod(name, {"cpu": "1"}, labels={"pod-group.scheduling.sigs.k8s.io": gang}, **spec)
+    return member(name, gang, {"cpu": "1"})
 
 
 def test_a_pod_that_owns_cpus_says_which_and_where_its_memory_is() -> None:
@@ -147,10 +137,10 @@ def test_members_of_a_gang_say_with_whom_they_are_bound() -> None:
     groups = {"gang.scheduling.koordinator.sh/groups": '["default/a","default/b"]'}
     found = notes(
         node(),
-        group("a", 1, annotations=groups),
-        group("b", 2, annotations=groups),
-        group("c", 1),
-        *(member("a-0", "a"), member("b-0", "b"), member("b-1", "b"), member("c-0", "c")),
+        pod_group("a", 1, annotations=groups),
+        pod_group("b", 2, annotations=groups),
+        pod_group("c", 1),
+        *(small("a-0", "a"), small("b-0", "b"), small("b-1", "b"), small("c-0", "c")),
     )
 
     assert found["a-0"] == found["b-1"] == {BOUND_WITH: "default/a,default/b", SO_MANY: "3"}
@@ -164,9 +154,9 @@ def test_what_comes_together_is_bound_from_one_folder() -> None:
     groups = {"gang.scheduling.koordinator.sh/groups": '["default/a","default/b"]'}
     found = told(
         node(),
-        group("a", 1, annotations=groups),
-        group("b", 1, annotations=groups),
-        *(member("a-0", "a"), member("b-0", "b"), pod("lone", {"cpu": "1"})),
+        pod_group("a", 1, annotations=groups),
+        pod_group("b", 1, annotations=groups),
+        *(small("a-0", "a"), small("b-0", "b"), pod("lone", {"cpu": "1"})),
     )
 
     assert sorted(found) == [
@@ -215,9 +205,9 @@ def test_half_a_gang_is_bound_by_nobody() -> None:
     known = objects_of(
         [
             node(),
-            group("a", 2, annotations=groups),
-            group("b", 1, annotations=groups),
-            *(member("a-0", "a"), member("a-1", "a"), member("b-0", "b")),
+            pod_group("a", 2, annotations=groups),
+            pod_group("b", 1, annotations=groups),
+            *(small("a-0", "a"), small("a-1", "a"), small("b-0", "b")),
         ]
     )
     instance, _ = instance_of_cluster_objects(known)

@@ -7,7 +7,7 @@ import pytest
 
 from commands import Placer
 from kubernetes_dumps import notes, places, read
-from kubernetes_worlds import Json, node, pod
+from kubernetes_worlds import Json, member, node, pod, pod_group
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_cli.exits import ExitCode
@@ -17,21 +17,6 @@ from placer_models.placement import Answer, Infeasible, PartlyPlaced
 from placer_models.reasons import UnplacedCause, verdict_of_reasons
 
 GATES = [{"name": "example.com/quota"}]
-
-
-def member(name: str, gang: str, **more: object) -> Json:
-    """Return a pod of a gang."""
-    return pod(name, labels={"pod-group.scheduling.sigs.k8s.io": gang}, **more)
-
-
-def group(name: str, minimum: int) -> Json:
-    """Return a PodGroup."""
-    return {
-        "apiVersion": "scheduling.sigs.k8s.io/v1alpha1",
-        "kind": "PodGroup",
-        "metadata": {"name": name},
-        "spec": {"minMember": minimum},
-    }
 
 
 def nominated(found: Json, node_name: str) -> Json:
@@ -63,7 +48,7 @@ def test_whoever_waits_is_in_the_answer() -> None:
     vain = {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "zone"}]}
     instance, _ = read(
         node(),
-        group("few", 3),
+        pod_group("few", 3),
         pod("gated", schedulingGates=GATES),
         member("few-0", "few"),
         member("few-1", "few"),
