@@ -3,11 +3,13 @@
 import copy
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from random import Random
 from typing import Any
 
 import yaml
 
+from kubernetes_dumps import gathered
 from kubernetes_worlds import GROUP, Json, device, gpu, node, pod, pod_group, topology
 from placer.kubernetes.dump import instance_of_cluster_objects
 from placer.kubernetes.emit.kinds import EmitKind, emitted_files
@@ -16,8 +18,7 @@ from placer.kubernetes.emit.writer import object_file_text
 from placer.kubernetes.objects import ClusterObjects
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
-from placer_models.cluster import Instance
-from placer_models.kubernetes.stream import ParsedObject
+from placer_models.cluster import Instance, RunningPod
 from placer_models.placement import PartlyPlaced, Placed, Placement
 
 NUMA_POLICIES = ("BestEffort", "Restricted", "SingleNUMANode")
@@ -26,11 +27,7 @@ KOORDINATOR = "scheduling.koordinator.sh"
 
 def objects_of(found: Iterable[Json]) -> ClusterObjects:
     """Return the objects as they are read from one file."""
-    known = ClusterObjects(keeps_whole=True)
-    for i, one in enumerate(found):
-        version, kind = str(one["apiVersion"]), str(one["kind"])
-        known.add(ParsedObject("dump.json", i + 1, version, kind, one, json.dumps(one), True))
-    return known
+    return gathered(found, ClusterObjects(keeps_whole=True))
 
 
 def solved(
@@ -167,6 +164,13 @@ def _devices(draw: Random, notes: dict[str, object]) -> dict[str, str]:
             hint = {"vfSelector": {"matchLabels": {"type": "general"}}}
         notes[f"{KOORDINATOR}/device-allocate-hint"] = {"rdma": hint}
     return dict(asked)
+
+
+def with_placed(instance: Instance, placement: Placement) -> Instance:
+    """Return the instance in which what was placed runs, and nobody waits."""
+    pods = {pod.key: pod for gang in instance.gangs for pod in gang.pods}
+    new = [RunningPod(pods[place.key], place) for place in placement.pods]
+    return replace(instance, gangs=(), groups=(), running=(*instance.running, *new))
 
 
 def after_binding(found: Iterable[Json], instance: Instance, placement: Placement) -> list[Json]:

@@ -1,6 +1,7 @@
 """Dumps of clusters for tests: objects read together, and what is done with them."""
 
 import json
+from collections.abc import Iterable
 
 import pytest
 
@@ -18,6 +19,14 @@ from placer_models.kubernetes.who_waits import ALL, WaitingPodFilter
 from placer_models.placement import GaveUp, Infeasible, PartlyPlaced, Placed, PodPlacement
 
 
+def gathered(objects: Iterable[Json], known: ClusterObjects) -> ClusterObjects:
+    """Return what is known with these objects, as they are read from one file."""
+    for i, found in enumerate(objects):
+        version, kind = str(found["apiVersion"]), str(found["kind"])
+        known.add(ParsedObject("dump.json", i + 1, version, kind, found, json.dumps(found), True))
+    return known
+
+
 def read(
     *objects: Json,
     defaults: Defaults | None = None,
@@ -28,10 +37,7 @@ def read(
 
     With ``bears`` faults of Nodes and Pods end nothing.
     """
-    known = ClusterObjects(bears=bears)
-    for i, found in enumerate(objects):
-        version, kind = str(found["apiVersion"]), str(found["kind"])
-        known.add(ParsedObject("dump.json", i + 1, version, kind, found, json.dumps(found), True))
+    known = gathered(objects, ClusterObjects(bears=bears))
     return instance_of_cluster_objects(known, defaults, who)
 
 

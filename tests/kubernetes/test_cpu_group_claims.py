@@ -3,7 +3,7 @@
 import pytest
 
 from claim_worlds import claim, claiming, device_class, gpu_listed, request, resource_slice
-from dump_worlds import after_binding, files_of, objects_of, solved
+from dump_worlds import after_binding, files_of, objects_of, solved, with_placed
 from json_schemas import check_object
 from kubernetes.cpu_claim_worlds import BASE, CPUS, NUMA, asking, group, groups, held, socket, wants
 from kubernetes_dumps import notes, places, read
@@ -14,7 +14,7 @@ from placer.judge.misfits import misfits_of_instance
 from placer.kubernetes.dump import instance_of_cluster_objects
 from placer.kubernetes.emit.kinds import EmitKind
 from placer.search.options import Engine
-from placer_models.cluster import Instance, RunningPod
+from placer_models.cluster import Instance
 from placer_models.cpuset import parse_cpu_list
 from placer_models.placement import Placement
 
@@ -47,10 +47,8 @@ def after(objects: list[Json], *, annotated: bool = True) -> tuple[Instance, Ins
         if one["kind"] == "Pod" and not annotated:
             del one["metadata"]["annotations"]
         found.append(one)
-    pods = {pod.key: pod for gang in instance.gangs for pod in gang.pods}
-    new = [RunningPod(pods[place.key], place) for place in placement.pods]
-    wanted = Instance(instance.nodes, (), (), (*instance.running, *new))
-    return instance_of_cluster_objects(objects_of(found))[0], wanted
+    again, _ = instance_of_cluster_objects(objects_of(found))
+    return again, with_placed(instance, placement)
 
 
 def given(status: Json) -> dict[str, tuple[str, str, str]]:

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from claim_worlds import claim, claiming
-from dump_worlds import after_binding, files_of, objects_of
+from dump_worlds import after_binding, files_of, objects_of, with_placed
 from kubernetes.cpu_claim_worlds import CPUS, NUMA, asking, group, groups, held, socket
 from kubernetes_worlds import Json, node, topology
 from placer.counting.account import accounts_of
@@ -19,7 +19,7 @@ from placer.kubernetes.dump import instance_of_cluster_objects
 from placer.kubernetes.emit.kinds import EmitKind
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
-from placer_models.cluster import Instance, RunningPod
+from placer_models.cluster import Instance
 from placer_models.cpuset import format_cpu_list, parse_cpu_list
 from placer_models.placement import GaveUp, Infeasible, PartlyPlaced, Placed
 
@@ -163,9 +163,7 @@ def _hold_again(
             one["status"] = told[one["metadata"]["name"]]
         found.append(one)
     again, _ = instance_of_cluster_objects(objects_of(found))
-    pods = {pod.key: pod for gang in instance.gangs for pod in gang.pods}
-    new = [RunningPod(pods[place.key], place) for place in answer.placement.pods]
-    wanted = Instance(instance.nodes, (), (), (*instance.running, *new))
+    wanted = with_placed(instance, answer.placement)
     assert misfits_of_instance(again) == ()
     for now, then in zip(accounts_of(again), accounts_of(wanted), strict=True):
         assert now.cores == then.cores

@@ -18,7 +18,7 @@ from claim_worlds import (
     resource_slice,
     template,
 )
-from dump_worlds import after_binding, files_of, objects_of, solved
+from dump_worlds import after_binding, files_of, objects_of, solved, with_placed
 from json_schemas import check_object
 from kubernetes_worlds import Json, node, pod, topology
 from placer.counting.account import accounts_of
@@ -27,7 +27,6 @@ from placer.kubernetes.dump import instance_of_cluster_objects
 from placer.kubernetes.emit.claims import FINALIZER
 from placer.kubernetes.emit.kinds import EmitKind, emitted_files
 from placer.kubernetes.emit.placed_pods import placed_dump
-from placer_models.cluster import Instance, RunningPod
 from placer_models.files.errors import InputError
 
 GANG = "scheduling.x-k8s.io/pod-group"
@@ -245,15 +244,13 @@ def test_what_is_read_again_holds_the_same() -> None:
     bound = after_binding(after_patches(objects), instance, placement)
     after, _ = instance_of_cluster_objects(objects_of(bound))
 
-    pods = {pod.key: pod for gang in instance.gangs for pod in gang.pods}
+    waited = {pod.key for gang in instance.gangs for pod in gang.pods}
     held = {one.pod.key: one.placement.devices for one in after.running}
     assert {place.key: place.devices for place in placement.pods} == {
-        key: devices for key, devices in held.items() if key in pods
+        key: devices for key, devices in held.items() if key in waited
     }
     assert misfits_of_instance(after) == ()
-    new = [RunningPod(pods[place.key], place) for place in placement.pods]
-    wanted = Instance(instance.nodes, (), (), (*instance.running, *new))
-    (found,), (want,) = accounts_of(after), accounts_of(wanted)
+    (found,), (want,) = accounts_of(after), accounts_of(with_placed(instance, placement))
     assert found.devices == want.devices
     assert (found.cores, found.memory, found.pools.shared) == (
         want.cores,

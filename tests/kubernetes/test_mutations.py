@@ -1,7 +1,6 @@
 """Objects with anything anywhere: a fault that is told, or a cluster that is sound."""
 
 import copy
-import json
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,10 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
+from kubernetes_dumps import gathered
 from placer.judge.misfits import misfits_of_instance
 from placer.kubernetes.dump import DumpError, instance_of_cluster_objects, read_dump
 from placer.kubernetes.objects import ClusterObjects
-from placer_models.kubernetes.stream import ParsedObject
 from placer_models.legal import check_pods_legal
 
 DUMP = Path(__file__).parents[2] / "instances" / "dumps" / "cluster.yaml"
@@ -60,10 +59,7 @@ def sound_or_refused(seed: int, count: int) -> None:
     draw = random.Random(seed)
     told: list[str] = []
     for _ in range(count):
-        known = ClusterObjects()
-        for found in mutated(draw):
-            version, kind = str(found["apiVersion"]), str(found["kind"])
-            known.add(ParsedObject("d.json", 1, version, kind, found, json.dumps(found), True))
+        known = gathered(mutated(draw), ClusterObjects())
         try:
             instance, _ = instance_of_cluster_objects(known)
         except DumpError as error:

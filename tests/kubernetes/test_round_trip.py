@@ -6,14 +6,14 @@ from random import Random
 
 import pytest
 
-from dump_worlds import after_binding, dump_world, objects_of
+from dump_worlds import after_binding, dump_world, objects_of, with_placed
 from kubernetes_worlds import Json, lsr, node, pod, topology
 from placer.counting.account import Account, Side, accounts_of
 from placer.judge.misfits import misfits_of_instance
 from placer.kubernetes.dump import instance_of_cluster_objects
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
-from placer_models.cluster import Instance, RunningPod
+from placer_models.cluster import Instance
 from placer_models.placement import Answer, PartlyPlaced, Placed, Placement
 
 GREEDY = SolveOptions(Engine.GREEDY, 10, None, workers=1, seed=0)
@@ -23,13 +23,6 @@ def placed(instance: Instance) -> Placement:
     """Return where the pods that wait go to."""
     answer: Answer = solve(instance, GREEDY)
     return answer.placement if isinstance(answer, Placed | PartlyPlaced) else Placement()
-
-
-def with_pods(instance: Instance, placement: Placement) -> Instance:
-    """Return the instance in which what was placed runs."""
-    pods = {pod.key: pod for gang in instance.gangs for pod in gang.pods}
-    new = [RunningPod(pods[place.key], place) for place in placement.pods]
-    return replace(instance, gangs=(), groups=(), running=[*instance.running, *new])
 
 
 def two_containers(cpus: str) -> Json:
@@ -73,7 +66,7 @@ def bound_and_read(objects: list[Json]) -> tuple[list[Json], int]:
     after, _ = instance_of_cluster_objects(objects_of(bound))
 
     assert misfits_of_instance(after) == ()
-    wanted = with_pods(instance, placement)
+    wanted = with_placed(instance, placement)
     names = [node.name for node in after.nodes]
     assert names == [node.name for node in wanted.nodes]
     for name, found, want in zip(names, accounts_of(after), accounts_of(wanted), strict=True):

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from commands import Placer
-from dump_worlds import objects_of
+from dump_worlds import files_of
 from e2e.storage_objects import (
     DRIVER,
     HOSTNAME,
@@ -23,10 +23,7 @@ from e2e.storage_objects import (
 )
 from kubernetes_dumps import notes, places, read
 from kubernetes_worlds import Json, node, pod
-from placer.kubernetes.dump import instance_of_cluster_objects
-from placer.kubernetes.emit.kinds import EmitKind, emitted_files
-from placer.kubernetes.emit.placed_pods import placed_dump
-from placer.kubernetes.emit.writer import object_file_text
+from placer.kubernetes.emit.kinds import EmitKind
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
 from placer_cli.exits import ExitCode
@@ -48,16 +45,11 @@ def on(name: str, *where: str, storage: str = "10Gi") -> Json:
 
 def told(*objects: Json, who: WaitingPodFilter = ALL) -> dict[str, Any]:
     """Return path -> patch of what the volumes of pods are told of the best placement."""
-    known = objects_of(list(objects))
-    instance, _ = instance_of_cluster_objects(known, who=who)
+    instance, _ = read(*objects, who=who)
     answer = solve(instance, SolveOptions(work_limit=20, workers=1, seed=0))
     if not isinstance(answer, Placed | PartlyPlaced):
         return {}
-    dump = placed_dump(known, instance, answer.placement)
-    return {
-        file.path: yaml.safe_load(object_file_text(file))
-        for file in emitted_files(dump, [EmitKind.VOLUMES])
-    }
+    return files_of(objects, instance, answer.placement, EmitKind.VOLUMES)
 
 
 def test_a_pod_goes_where_its_volume_is() -> None:
