@@ -9,6 +9,9 @@ Json = dict[str, Any]
 GROUP = "pod-group.scheduling.sigs.k8s.io"
 """The label by which a pod names its PodGroup."""
 
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+"""Under this stands what an affinity has to have."""
+
 
 def node(name: str = "n1", **more: Any) -> Json:
     """Return a Node of 8 CPUs and 16 GiB that is ready."""
@@ -147,6 +150,17 @@ def device(name: str = "n1", devices: Sequence[Json] = (), **metadata: Any) -> J
         "kind": "Device",
         "metadata": {"name": name, **metadata},
         "spec": {"devices": list(devices) or [gpu(minor) for minor in range(4)]},
+    }
+
+
+def spreading(app: str, key: str, **more: Any) -> Json:
+    """Return a constraint by which the pods of an app have to be spread evenly."""
+    return {
+        "maxSkew": 1,
+        "topologyKey": key,
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": app}},
+        **more,
     }
 
 

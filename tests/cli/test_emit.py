@@ -11,7 +11,7 @@ import yaml
 from claim_worlds import claim, claiming, device_class, resource_slice
 from commands import Placer
 from json_schemas import check_object
-from kubernetes_worlds import node, pod, topology
+from kubernetes_worlds import REQUIRED, node, pod, topology
 from placer_cli.app import main
 from placer_cli.exits import ExitCode
 
@@ -50,13 +50,12 @@ def test_pods_that_nobody_has_a_word_for_wait_too(tmp_path: Path, placer: Placer
     Not all pods are placed then, whatever is said of those that were looked at.
     """
     term = {"topologyKey": "zone"}  # without a selector it means no pod
-    required = "requiredDuringSchedulingIgnoredDuringExecution"
     dump = tmp_path / "dump.json"
     dump.write_text(
         json.dumps({"kind": "List", "apiVersion": "v1", "items": [node(), pod("fine")]})
     )
     placer("solve", str(dump), "--workers", "1")
-    odd = pod("odd", affinity={"podAffinity": {required: [term]}})
+    odd = pod("odd", affinity={"podAffinity": {REQUIRED: [term]}})
     dump.write_text(
         json.dumps({"kind": "List", "apiVersion": "v1", "items": [node(), pod("fine"), odd]})
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 from e2e.storage_objects import HOSTNAME, ZONE
 from e2e.world_words import GPU, ZONES, WorldWords
-from kubernetes_worlds import Json, node, pod
+from kubernetes_worlds import REQUIRED, Json, node, pod
 
 ASKED = "default/p"
 
@@ -110,8 +110,7 @@ def _running(draw: Random, name: str, nodes: list[Json], gpus: bool) -> Json:
     gpus = gpus and GPU in where["status"]["allocatable"]
     found = _pod(draw, name, gpus, nodeName=where["metadata"]["name"])
     if draw.random() < 0.1:
-        required = "requiredDuringSchedulingIgnoredDuringExecution"
-        found["spec"]["affinity"] = {"podAntiAffinity": {required: [_term(draw)]}}
+        found["spec"]["affinity"] = {"podAntiAffinity": {REQUIRED: [_term(draw)]}}
     if draw.random() < 0.1:
         found["status"]["phase"] = draw.choice(("Succeeded", "Failed"))
     return found
@@ -122,10 +121,9 @@ def _asked(draw: Random, gpus: bool) -> Json:
     spec: Json = {}
     if draw.random() < 0.5:
         spec["tolerations"] = [_toleration(draw) for _ in range(draw.choice((1, 2)))]
-    required = "requiredDuringSchedulingIgnoredDuringExecution"
     affinity: Json = {}
     for wish in draw.sample(("selector", "node", "near", "apart", "spread", "spread"), 2):
-        terms = {required: [_term(draw) for _ in range(draw.choice((1, 1, 2)))]}
+        terms = {REQUIRED: [_term(draw) for _ in range(draw.choice((1, 1, 2)))]}
         if wish == "selector" and draw.random() < 0.5:
             spec["nodeSelector"] = {"disk": draw.choice(("ssd", "hdd"))}
         elif wish == "node":
@@ -182,7 +180,7 @@ def _node_affinity(draw: Random) -> Json:
             field = {"key": "metadata.name", "operator": draw.choice(("In", "NotIn"))}
             term["matchFields"] = [{**field, "values": ["n0"]}]
         terms.append(term)
-    return {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+    return {REQUIRED: {"nodeSelectorTerms": terms}}
 
 
 def _selector(draw: Random) -> Json:

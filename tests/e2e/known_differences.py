@@ -27,7 +27,7 @@ from e2e.storage_objects import (
     volume_claim,
     with_claim,
 )
-from kubernetes_worlds import Json, device, node, pod
+from kubernetes_worlds import REQUIRED, Json, device, node, pod, spreading
 
 ASKED = "default/p"
 
@@ -214,7 +214,7 @@ def _ports() -> Iterator[Row]:
 
 def _affinity(kind: str, key: str = HOSTNAME, **term: Any) -> Json:
     wanted = {"labelSelector": {"matchLabels": {"app": "a"}}, "topologyKey": key, **term}
-    return {kind: {"requiredDuringSchedulingIgnoredDuringExecution": [wanted]}}
+    return {kind: {REQUIRED: [wanted]}}
 
 
 def _namespace(name: str, **labels: str) -> Json:
@@ -265,14 +265,7 @@ def _topology_keys() -> Iterator[Row]:
 
 
 def _spreading(key: str = ZONE, **constraint: Any) -> Json:
-    wanted = {
-        "maxSkew": 1,
-        "topologyKey": key,
-        "whenUnsatisfiable": "DoNotSchedule",
-        "labelSelector": {"matchLabels": {"app": "a"}},
-        **constraint,
-    }
-    return {"topologySpreadConstraints": [wanted]}
+    return {"topologySpreadConstraints": [spreading("a", key, **constraint)]}
 
 
 def _leaving(name: str, on: str, **more: Any) -> Json:

@@ -16,14 +16,13 @@ from e2e.storage_objects import (
     volume_claim,
     with_claim,
 )
-from kubernetes_worlds import Json, node, pod
+from kubernetes_worlds import REQUIRED, Json, node, pod, spreading
 
 GPU = "nvidia.com/gpu"
 EXTENDED = "example.com/gpu"
 
 NODES = 60
 
-_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _BIG = "device.capacity['gpu.nvidia.com'].memory.compareTo(quantity('40Gi')) >= 0"
 _CORDON = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
 
@@ -130,8 +129,9 @@ def leaving_pods() -> Iterator[Json]:
 
 def waiting_pods() -> Iterator[Json]:
     """Yield 300 pods."""
-    yield from _several(45, "front", {"cpu": "500m"}, topologySpreadConstraints=[_spread("front")])
-    even = [_spread("even", HOSTNAME, nodeTaintsPolicy="Honor")]
+    over_zones = [spreading("front", ZONE)]
+    yield from _several(45, "front", {"cpu": "500m"}, topologySpreadConstraints=over_zones)
+    even = [spreading("even", HOSTNAME, nodeTaintsPolicy="Honor")]
     yield from _several(40, "even", {"cpu": "250m"}, topologySpreadConstraints=even)
     apart = _affinity("podAntiAffinity", "apart", HOSTNAME)
     yield from _several(20, "apart", {"cpu": "1"}, affinity=apart)
@@ -139,7 +139,7 @@ def waiting_pods() -> Iterator[Json]:
     yield from _several(12, "near", {"cpu": "2"}, affinity=near)
     yield from _several(6, "noisy", {"cpu": "1"})
     ssd = [{"matchExpressions": [{"key": "disk", "operator": "In", "values": ["ssd"]}]}]
-    only_ssd = {"nodeAffinity": {_REQUIRED: {"nodeSelectorTerms": ssd}}}
+    only_ssd = {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": ssd}}}
     yield from _several(12, "ssd", {"cpu": "3", "ephemeral-storage": "60Gi"}, affinity=only_ssd)
     yield from _several(10, "hdd", {"cpu": "1", "memory": "30Gi"}, nodeSelector={"disk": "hdd"})
     gpus = [{"key": GPU, "operator": "Exists", "effect": "NoSchedule"}]
@@ -154,7 +154,7 @@ def waiting_pods() -> Iterator[Json]:
         one["spec"]["initContainers"] = [sidecar, first]
         yield one
     here = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n20"]}]}
-    there = {"nodeAffinity": {_REQUIRED: {"nodeSelectorTerms": [here]}}}
+    there = {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [here]}}}
     come = [{"key": _CORDON["key"], "operator": "Exists"}]
     yield from _several(2, "daemon", {"cpu": "1"}, affinity=there, tolerations=come)
     yield from _several(2, "gated", {"cpu": "1"}, schedulingGates=[{"name": "example.com/gate"}])
@@ -226,14 +226,4 @@ def _several(count: int, app: str, amounts: dict[str, str], **spec: Any) -> Iter
 
 def _affinity(kind: str, app: str, key: str, **more: Any) -> Json:
     term = {"labelSelector": {"matchLabels": {"app": app}}, "topologyKey": key, **more}
-    return {kind: {_REQUIRED: [term]}}
-
-
-def _spread(app: str, key: str = ZONE, **more: Any) -> Json:
-    return {
-        "maxSkew": 1,
-        "topologyKey": key,
-        "whenUnsatisfiable": "DoNotSchedule",
-        "labelSelector": {"matchLabels": {"app": app}},
-        **more,
-    }
+    return {kind: {REQUIRED: [term]}}

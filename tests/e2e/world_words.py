@@ -27,12 +27,10 @@ from e2e.storage_objects import (
     volume_claim,
     with_claim,
 )
-from kubernetes_worlds import Json, device, node, pod
+from kubernetes_worlds import REQUIRED, Json, device, node, pod
 
 ZONES = ("z1", "z2", "z3")
 GPU = "nvidia.com/gpu"
-
-_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 def _containers(of: Json) -> list[Json]:
@@ -219,7 +217,7 @@ class WorldWords:
         for one in self.running:
             if self._draw.random() < 0.4:
                 affinity = one["spec"].setdefault("affinity", {})
-                affinity.setdefault("podAntiAffinity", {_REQUIRED: [dict(apart)]})
+                affinity.setdefault("podAntiAffinity", {REQUIRED: [dict(apart)]})
         for name in ("default", "other"):
             labels = {"team": self._draw.choice(("x", "y"))}
             metadata = {"name": name, "labels": labels}
@@ -229,7 +227,7 @@ class WorldWords:
             self.others.append({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
         for one in (*self.running, self.asked):
             for kind in one["spec"].get("affinity", {}).values():
-                for term in kind[_REQUIRED]:
+                for term in kind[REQUIRED]:
                     if "topologyKey" in term:
                         chosen = self._draw.choice(({}, {"matchLabels": {"team": "x"}}))
                         term["namespaceSelector"] = chosen
@@ -244,7 +242,7 @@ class WorldWords:
             return
         for one in (*self.running, self.asked):
             for kind in one["spec"].get("affinity", {}).values():
-                for term in kind[_REQUIRED]:
+                for term in kind[REQUIRED]:
                     if "topologyKey" in term and self._draw.random() < 0.5:
                         term["topologyKey"] = "node"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from commands import Placer
-from kubernetes_worlds import Json, device, gpu, held, lsr, node, owned, pod, topology
+from kubernetes_worlds import REQUIRED, Json, device, gpu, held, lsr, node, owned, pod, topology
 
 BAD: dict[str, tuple[Json, tuple[str, str, str, str]]] = {
     "a CPU in two NUMA nodes": (
@@ -144,7 +144,7 @@ def spread(**more: object) -> Json:
 def near(**expression: object) -> Json:
     """Return a pod that asks something of its node's labels."""
     terms = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "rank", **expression}]}]}
-    required = {"requiredDuringSchedulingIgnoredDuringExecution": terms}
+    required = {REQUIRED: terms}
     return pod(affinity={"nodeAffinity": required})
 
 

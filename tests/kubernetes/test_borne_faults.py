@@ -3,7 +3,7 @@
 import pytest
 
 from kubernetes_dumps import notes, places, read
-from kubernetes_worlds import Json, device, gpu, held, lsr, node, owned, pod, topology
+from kubernetes_worlds import REQUIRED, Json, device, gpu, held, lsr, node, owned, pod, topology
 from placer.kubernetes.dump import DumpError
 from placer_models.reasons import NotTried
 
@@ -15,7 +15,7 @@ ZONE = "topology.kubernetes.io/zone"
 def apart(**more: object) -> dict[str, object]:
     """Return the wish to have nobody with the label app=a in the zone."""
     term = {"labelSelector": {"matchLabels": {"app": "a"}}, "topologyKey": ZONE}
-    required = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    required = {REQUIRED: [term]}
     return {"affinity": {"podAntiAffinity": required}, **more}
 
 
@@ -161,7 +161,7 @@ def test_anti_affinity_that_cannot_be_read_keeps_all_off_its_reach() -> None:
         ({"labelSelector": 5}, ""),
         (5, ""),
     ):
-        wish = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+        wish = {"podAntiAffinity": {REQUIRED: [term]}}
         runs = pod("r", nodeName="n1", affinity=wish)
         asked = pod(labels={"app": "q"})
         instance, summary = read(*zones, runs, asked, bears=True)
@@ -169,7 +169,7 @@ def test_anti_affinity_that_cannot_be_read_keeps_all_off_its_reach() -> None:
         assert found == ({"p": node_of_p} if node_of_p else {}), term
         assert "Pod default/r" in notes(summary)
     narrow = {"labelSelector": {"matchLabels": {"app": "q"}}, "topologyKey": 5}
-    wish = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [narrow]}}
+    wish = {"podAntiAffinity": {REQUIRED: [narrow]}}
     instance, _ = read(*zones, pod("r", nodeName="n1", affinity=wish), pod(), bears=True)
     assert places(instance)["p"].node in ("n2", "n3")
 

@@ -20,7 +20,7 @@ from e2e.storage_objects import (
     with_claim,
 )
 from kubernetes_dumps import notes, places, read
-from kubernetes_worlds import Json, namespace, node, pod
+from kubernetes_worlds import REQUIRED, Json, namespace, node, pod
 from placer.judge.breaches import breaches
 from placer.kubernetes.dump import DumpError
 from placer.search.options import Engine, SolveOptions
@@ -216,7 +216,7 @@ def test_labels_that_cannot_be_read_keep_waiting_who_looks_at_them() -> None:
     Anti-affinity and spread wait, others do not.
     """
     term = {"labelSelector": {"matchLabels": {"app": "a"}}, "topologyKey": "zone"}
-    wish = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    wish = {"podAntiAffinity": {REQUIRED: [term]}}
     runs = broken(pod("r", nodeName="n1"), "metadata", "labels", value={"app": 5})
     nodes = node("n1", labels={"zone": "z"}), node("n2", labels={"zone": "z"})
     instance, _ = read(*nodes, runs, pod("p", affinity=wish), pod("other"), bears=True)
@@ -228,7 +228,7 @@ def whole_world() -> list[Json]:
     """Return a cluster with objects of all kinds."""
     zone = {"zone": "z1"}
     term = {"labelSelector": {"matchLabels": {"app": "a"}}, "topologyKey": "zone"}
-    apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    apart = {"podAntiAffinity": {REQUIRED: [term]}}
     return [
         namespace("default"),
         node("n1", labels=zone),

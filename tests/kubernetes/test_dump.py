@@ -9,6 +9,7 @@ import yaml
 
 from kubernetes_dumps import faults, notes, places, read
 from kubernetes_worlds import (
+    REQUIRED,
     Json,
     device,
     gpu,
@@ -533,8 +534,7 @@ def test_pods_with_demands_that_have_no_word_are_not_placed_and_named() -> None:
     The others are.
     """
     claims = [{"persistentVolumeClaim": {"claimName": "c"}}]
-    required = "requiredDuringSchedulingIgnoredDuringExecution"
-    vain = {"podAffinity": {required: [{"topologyKey": "z"}]}}
+    vain = {"podAffinity": {REQUIRED: [{"topologyKey": "z"}]}}
     instance, summary = read(node(), pod("a", affinity=vain, volumes=claims), pod("b"))
     assert set(places(instance)) == {"b"}
     assert (

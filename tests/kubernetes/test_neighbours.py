@@ -1,10 +1,8 @@
 """What pods of a dump ask about other pods: ports, affinity, spread, as kube-scheduler takes it."""
 
 from kubernetes_dumps import notes, places, read
-from kubernetes_worlds import namespace, node, pod
+from kubernetes_worlds import REQUIRED, namespace, node, pod, spreading
 from placer_models.kubernetes.names import HOSTNAME
-
-REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 def test_ports_of_nodes_are_had_once_running_sidecars_included() -> None:
@@ -53,12 +51,7 @@ def test_pods_that_are_being_deleted_are_not_spread_with() -> None:
     Two run in zone a and leave, one in b stays: the next comes to a.
     """
     nodes = [node(f"n{zone}", labels={"zone": zone}) for zone in "ab"]
-    spread = {
-        "maxSkew": 1,
-        "topologyKey": "zone",
-        "whenUnsatisfiable": "DoNotSchedule",
-        "labelSelector": {"matchLabels": {"app": "web"}},
-    }
+    spread = spreading("web", "zone")
     labels, asks = {"app": "web"}, {"cpu": "1"}
     leaving = [pod(name, asks, labels=labels, nodeName="na") for name in "de"]
     for one in leaving:

@@ -3,13 +3,12 @@
 import pytest
 
 from kubernetes_dumps import places, read
-from kubernetes_worlds import Json, node, pod
+from kubernetes_worlds import REQUIRED, Json, node, pod
 from placer_models.kubernetes.object_fields import KubernetesObjectError
 from placer_models.kubernetes.pod import read_kube_pod
 from placer_models.node_affinity import NodeAffinity, NodeTerm, PreferredNodeTerm
 from placer_models.selectors import LabelExpression, SelectorOperator
 
-REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 

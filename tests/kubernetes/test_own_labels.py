@@ -4,7 +4,7 @@ import pytest
 
 from claim_worlds import claim, claiming, device_class, resource_slice
 from kubernetes_dumps import notes, read
-from kubernetes_worlds import Json, node, pod
+from kubernetes_worlds import Json, node, pod, spreading
 from placer.kubernetes.dump import DumpError
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
@@ -36,12 +36,7 @@ def test_a_label_of_that_name_on_a_pod_changes_nothing() -> None:
     A pod with the label of who holds a claim, or of who is being deleted, is like any other.
     """
     labels = {f"placer/{name}": "true" for name in NAMES} | {"app": "a"}
-    spread = {
-        "maxSkew": 1,
-        "topologyKey": "kubernetes.io/hostname",
-        "whenUnsatisfiable": "DoNotSchedule",
-        "labelSelector": {"matchLabels": {"app": "a"}},
-    }
+    spread = spreading("a", "kubernetes.io/hostname")
     nodes = node("n1"), node("n2")
     running = [pod(f"r{i}", {"cpu": "100m"}, nodeName="n1", labels=labels) for i in range(2)]
     asked = pod(labels={"app": "a"}, topologySpreadConstraints=[spread])

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kubernetes_worlds import Json, device, gpu, lsr, node, pod, topology
+from kubernetes_worlds import REQUIRED, Json, device, gpu, lsr, node, pod, topology
 from placer_models.device import VirtualFunction
 from placer_models.host_ports import HostPort, PortProtocol
 from placer_models.kubernetes.device import read_kube_koordinator_device
@@ -443,8 +443,7 @@ def test_what_has_no_word_yet_is_named() -> None:
     """
     A demand keeps the pod from being placed, and is not forgotten.
     """
-    required = "requiredDuringSchedulingIgnoredDuringExecution"
-    found = pod(affinity={"podAffinity": {required: [{"topologyKey": "zone"}]}})
+    found = pod(affinity={"podAffinity": {REQUIRED: [{"topologyKey": "zone"}]}})
     assert read_kube_pod(found).constraints.lacks == ("required pod affinity that means no pod",)
 
 
@@ -483,7 +482,6 @@ def test_affinity_that_has_words_is_read() -> None:
     """
     Labels of the node; labels of pods on one node.
     """
-    key = "requiredDuringSchedulingIgnoredDuringExecution"
     expression = {"key": "zone", "operator": "In", "values": ["b"]}
     term = {
         "topologyKey": "kubernetes.io/hostname",
@@ -492,8 +490,8 @@ def test_affinity_that_has_words_is_read() -> None:
     found = pod(
         nodeSelector={"disk": "ssd"},
         affinity={
-            "nodeAffinity": {key: {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}},
-            "podAntiAffinity": {key: [term]},
+            "nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}},
+            "podAntiAffinity": {REQUIRED: [term]},
         },
     )
     constraints = read_kube_pod(found).constraints

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubernetes_worlds import Json, pod
+from kubernetes_worlds import REQUIRED, Json, pod, spreading
 from placer_models.affinity import AffinityTerm
 from placer_models.kubernetes.names import HOSTNAME, LABEL_OF_HOSTNAME, LABEL_OF_NODE
 from placer_models.kubernetes.namespaces import OF_NAMESPACES, KubeNamespace, NamespacesOfDump
@@ -16,8 +16,6 @@ from placer_models.kubernetes.pod_terms import (
 )
 from placer_models.selectors import LabelExpression, SelectorOperator
 from placer_models.topology_spread import SpreadConstraint
-
-REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 def terms_of(found: Json, around: PodAffinityTermContext = ORDINARY) -> tuple[AffinityTerm, ...]:
@@ -42,8 +40,7 @@ def test_terms_of_pod_affinity_are_read() -> None:
         "mismatchLabelKeys": ["team"],
     }
     labels = {"version": "2", "team": "t"}
-    required = "requiredDuringSchedulingIgnoredDuringExecution"
-    found = pod(labels=labels, affinity={"podAntiAffinity": {required: [zone, odd]}})
+    found = pod(labels=labels, affinity={"podAntiAffinity": {REQUIRED: [zone, odd]}})
     assert terms_of(found) == (
         AffinityTerm((("app", "db"),), apart=True, topology="zone"),
         AffinityTerm(
@@ -58,7 +55,7 @@ def test_terms_of_pod_affinity_are_read() -> None:
         ),
     )
     named = {**zone, "namespaceSelector": {"matchLabels": {OF_NAMESPACES: "other"}}}
-    found = pod(affinity={"podAntiAffinity": {required: [named]}})
+    found = pod(affinity={"podAntiAffinity": {REQUIRED: [named]}})
     (term,) = terms_of(found, PodAffinityTermContext(namespaces("other")))
     assert term.namespaces == ("other",)
 
@@ -90,8 +87,7 @@ def test_company_is_who_all_required_affinities_mean() -> None:
     """
     zone = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "db"}}}
     host = {"topologyKey": HOSTNAME, "labelSelector": {"matchLabels": {"tier": "x"}}}
-    required = "requiredDuringSchedulingIgnoredDuringExecution"
-    found = pod(affinity={"podAffinity": {required: [zone, host]}})
+    found = pod(affinity={"podAffinity": {REQUIRED: [zone, host]}})
     both = (("app", "db"), ("tier", "x"))
     assert terms_of(found) == (
         AffinityTerm(both, topology="zone"),
@@ -103,9 +99,8 @@ def test_affinity_that_means_no_pod_is_named() -> None:
     """
     A selector that is left out selects nothing: company is never found, and nobody is in the way.
     """
-    required = "requiredDuringSchedulingIgnoredDuringExecution"
-    near = read_kube_pod(pod(affinity={"podAffinity": {required: [{"topologyKey": "zone"}]}}))
-    far = read_kube_pod(pod(affinity={"podAntiAffinity": {required: [{"topologyKey": "zone"}]}}))
+    near = read_kube_pod(pod(affinity={"podAffinity": {REQUIRED: [{"topologyKey": "zone"}]}}))
+    far = read_kube_pod(pod(affinity={"podAntiAffinity": {REQUIRED: [{"topologyKey": "zone"}]}}))
     assert near.constraints.lacks == ("required pod affinity that means no pod",)
     assert (far.constraints.affinity, far.constraints.lacks) == ((), ())
 
@@ -199,13 +194,7 @@ def test_spread_constraints_are_read() -> None:
     """
     With Kubernetes' defaults; own labels count by the keys that are named.
     """
-    hard = {
-        "maxSkew": 1,
-        "topologyKey": "zone",
-        "whenUnsatisfiable": "DoNotSchedule",
-        "labelSelector": {"matchLabels": {"app": "web"}},
-        "matchLabelKeys": ["hash"],
-    }
+    hard = spreading("web", "zone", matchLabelKeys=["hash"])
     soft = {
         "maxSkew": 2,
         "topologyKey": HOSTNAME,

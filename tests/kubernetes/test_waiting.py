@@ -7,7 +7,7 @@ import pytest
 
 from commands import Placer
 from kubernetes_dumps import notes, places, read
-from kubernetes_worlds import Json, member, node, pod, pod_group
+from kubernetes_worlds import REQUIRED, Json, member, node, pod, pod_group
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_cli.exits import ExitCode
@@ -45,7 +45,7 @@ def test_whoever_waits_is_in_the_answer() -> None:
     """
     Gated, of a gang that is not all there, without its PodGroup, without a word for it.
     """
-    vain = {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "zone"}]}
+    vain = {REQUIRED: [{"topologyKey": "zone"}]}
     instance, _ = read(
         node(),
         pod_group("few", 3),
