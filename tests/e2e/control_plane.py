@@ -19,7 +19,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from containers.runtimes import need_program
+import pytest
+
+from containers.runtimes import MissingError, need_program
 from e2e.binaries import path_of
 from kubernetes_worlds import Json
 
@@ -255,6 +257,18 @@ class ControlPlane(AbstractContextManager["ControlPlane"]):
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+
+@contextmanager
+def control_plane_or_skip(folder: Path, *objects: Json) -> Iterator[ControlPlane]:
+    """Run a control plane that has these objects; where a program is missing, skip the test."""
+    try:
+        with ControlPlane(folder / "control-plane") as control_plane:
+            for found in objects:
+                control_plane.create(found)
+            yield control_plane
+    except MissingError as error:
+        pytest.skip(str(error))
 
 
 @contextmanager

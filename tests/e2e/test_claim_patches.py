@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from claim_worlds import claim, claiming, device_class, gpu_listed, resource_slice
-from containers.runtimes import MissingError
-from e2e.control_plane import ControlPlane
+from e2e.control_plane import ControlPlane, control_plane_or_skip
 from e2e.witness import Witness
 from kubernetes_worlds import Json, node, pod
 from placer_cli.app import main
@@ -39,13 +38,8 @@ def cluster(tmp_path: Path) -> Iterator[ControlPlane]:
         *(claim("c", {"name": "gpus", "firstAvailable": listed}), claiming("p"), claiming("q")),
         pod("r", asked, limits={RESOURCE: "1"}, nodeSelector={"kubernetes.io/hostname": "n2"}),
     )
-    try:
-        with ControlPlane(tmp_path / "control-plane") as control_plane:
-            for found in known:
-                control_plane.create(found)
-            yield control_plane
-    except MissingError as error:
-        pytest.skip(str(error))
+    with control_plane_or_skip(tmp_path, *known) as control_plane:
+        yield control_plane
 
 
 def test_claims_are_told_before_the_bindings(cluster: ControlPlane, tmp_path: Path) -> None:

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from containers.runtimes import MissingError
-from e2e.control_plane import ControlPlane
+from e2e.control_plane import ControlPlane, control_plane_or_skip
 from kubernetes_worlds import Json, node, pod
 from placer_cli.app import main
 from placer_cli.exits import ExitCode
@@ -20,15 +19,12 @@ PODS = "/api/v1/namespaces/default/pods"
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[ControlPlane]:
     """A control plane with three nodes, a pod of 3 CPUs on each, and one of 7 that waits."""
-    try:
-        with ControlPlane(tmp_path / "control-plane") as control_plane:
-            for i in range(3):
-                control_plane.create(node(f"n{i}"))
-                control_plane.run(pod(f"runs-{i}", {"cpu": "3"}), f"n{i}")
-            control_plane.create(pod("large", {"cpu": "7"}))
-            yield control_plane
-    except MissingError as error:
-        pytest.skip(str(error))
+    with control_plane_or_skip(tmp_path) as control_plane:
+        for i in range(3):
+            control_plane.create(node(f"n{i}"))
+            control_plane.run(pod(f"runs-{i}", {"cpu": "3"}), f"n{i}")
+        control_plane.create(pod("large", {"cpu": "7"}))
+        yield control_plane
 
 
 def left(cluster: ControlPlane) -> set[str]:

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from containers.runtimes import MissingError
-from e2e.control_plane import ControlPlane
+from e2e.control_plane import ControlPlane, control_plane_or_skip
 from e2e.storage_objects import (
     DRIVER,
     HOSTNAME,
@@ -36,13 +35,8 @@ def cluster(tmp_path: Path) -> Iterator[ControlPlane]:
         *(volume_claim("c1"), volume_claim("c2", of_class="dynamic")),
         *(pod("p1", **with_claim("c1")), pod("p2", **with_claim("c2"))),
     )
-    try:
-        with ControlPlane(tmp_path / "control-plane") as control_plane:
-            for found in known:
-                control_plane.create(found)
-            yield control_plane
-    except MissingError as error:
-        pytest.skip(str(error))
+    with control_plane_or_skip(tmp_path, *known) as control_plane:
+        yield control_plane
 
 
 def test_volumes_are_told_before_the_bindings(cluster: ControlPlane, tmp_path: Path) -> None:

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from containers.runtimes import MissingError
-from e2e.control_plane import ControlPlane
+from e2e.control_plane import ControlPlane, control_plane_or_skip
 from e2e.whole_cluster import cluster_objects, leaving_pods, running_pods, waiting_pods
 from e2e.witness import Witness
 from kubernetes_worlds import Json
@@ -37,21 +36,16 @@ ASKED_ANEW = "DynamicResources: cannot schedule extended resource claim"
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[ControlPlane]:
     """A control plane with the cluster's objects."""
-    try:
-        with ControlPlane(tmp_path / "control-plane") as control_plane:
-            for found in cluster_objects():
-                control_plane.create(found)
-            for one in running_pods():
-                control_plane.run(one, one["spec"]["nodeName"])
-            for one in leaving_pods():
-                control_plane.run(one, one["spec"]["nodeName"])
-                path = f"/api/v1/namespaces/shop/pods/{one['metadata']['name']}"
-                control_plane.call("DELETE", path)
-            for one in waiting_pods():
-                control_plane.create(one)
-            yield control_plane
-    except MissingError as error:
-        pytest.skip(str(error))
+    with control_plane_or_skip(tmp_path, *cluster_objects()) as control_plane:
+        for one in running_pods():
+            control_plane.run(one, one["spec"]["nodeName"])
+        for one in leaving_pods():
+            control_plane.run(one, one["spec"]["nodeName"])
+            path = f"/api/v1/namespaces/shop/pods/{one['metadata']['name']}"
+            control_plane.call("DELETE", path)
+        for one in waiting_pods():
+            control_plane.create(one)
+        yield control_plane
 
 
 def test_nothing_that_is_sent_is_refused(cluster: ControlPlane, tmp_path: Path) -> None:
