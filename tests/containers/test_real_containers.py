@@ -9,13 +9,12 @@ import pytest
 
 from containers.bundles import running
 from containers.runtimes import path_of
-from node.kernel_machine import alone_on_the_kernel
+from node.kernel_machine import alone_on_the_kernel, cgroup_files_or_skip
 from node.node_documents import a_document, a_pod, holding
 from placer.node.apply import apply
 from placer.node.cgroups import CPUS, MEMS, CgroupReader
 from placer.node.discover import discover_hardware, machine_from_inventory
 from placer.node.host import read_host_facts
-from placer.node.mounts import CgroupMountError, kernel_cgroup_filesystem
 from placer.node.state import AppliedStateFolder
 from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet, format_cpu_list
@@ -56,12 +55,7 @@ class Machine:
 @pytest.fixture
 def machine(tmp_path: Path) -> Iterator[Machine]:
     """This machine, without any cgroup of ours before and after."""
-    if os.geteuid() != 0:
-        pytest.skip("only root may make cgroups")
-    try:
-        cgroups = CgroupReader(kernel_cgroup_filesystem())
-    except CgroupMountError as error:
-        pytest.skip(str(error))
+    cgroups = CgroupReader(cgroup_files_or_skip())
     with alone_on_the_kernel():
         found = Machine(cgroups, tmp_path)
         yield found

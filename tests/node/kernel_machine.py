@@ -12,7 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
+import pytest
+
 from placer.node.cgroup_files import KernelCgroupFilesystem
+from placer.node.mounts import CgroupMountError, kernel_cgroup_filesystem
 from placer_models.cpuset import format_cpu_list
 
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -36,6 +39,16 @@ def alone_on_the_kernel() -> Iterator[None]:
     with (Path(tempfile.gettempdir()) / "placer-cgroup-tests.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+
+
+def cgroup_files_or_skip() -> KernelCgroupFilesystem:
+    """Return the cgroup files of this machine; where they may not be written, skip the test."""
+    if os.geteuid() != 0:
+        pytest.skip("only root may write the host's cgroups")
+    try:
+        return kernel_cgroup_filesystem()
+    except CgroupMountError as error:
+        pytest.skip(str(error))
 
 
 class KernelMachine:

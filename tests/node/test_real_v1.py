@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from node.kernel_machine import cgroup_files_or_skip
 from node.node_documents import a_document, a_node, a_pod
 from placer.node.apply import apply
 from placer.node.cgroup_files import KernelCgroupFilesystem
 from placer.node.cgroups import CPU, CPUSET, MEMORY, PIDS, CgroupReader
 from placer.node.errors import HostCannotApplyError
 from placer.node.host import HostFactsForApply
-from placer.node.mounts import CgroupMountError, kernel_cgroup_filesystem
 from placer.node.state import AppliedStateFolder
 from placer_models.cpuset import format_cpu_list
 from placer_models.limits import ContainerLimits
@@ -25,12 +25,7 @@ HOST = HostFactsForApply("n0")
 
 def v1_files() -> KernelCgroupFilesystem:
     """The host's cgroup files, or a reason to skip."""
-    if os.geteuid() != 0:
-        pytest.skip("only root may write the host's cgroups")
-    try:
-        files = kernel_cgroup_filesystem()
-    except CgroupMountError as error:
-        pytest.skip(str(error))
+    files = cgroup_files_or_skip()
     if files.version != 1:
         pytest.skip("the host has no cgroup v1 cpuset")
     if len(CgroupReader(files).effective("", "cpuset.cpus")) < 2:
