@@ -1,5 +1,8 @@
 """Text of nvidia-smi topo -m: each quirk of real captures by itself."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 
 from machines.topo_texts import FOUR, LEGEND, topo
@@ -7,6 +10,11 @@ from placer_models.cluster import Machine
 from placer_models.cpuset import format_cpu_list
 from placer_models.device import GPU
 from placer_models.machines.nvidia_topo import GpuTopologyError, machine_from_topo_text
+
+
+def machine_of(rows: Sequence[str], **more: Any) -> Machine:
+    """Return the machine of a table with these rows."""
+    return machine_from_topo_text(topo(rows, **more))
 
 
 def nodes(machine: Machine) -> dict[int, str]:
@@ -103,9 +111,7 @@ def test_soc_is_what_old_drivers_call_sys() -> None:
     """
     A capture with SOC is of the time of the P100: NVLink 1 of 20 GB/s, PCIe 3.
     """
-    machine = machine_from_topo_text(
-        topo(["GPU0: X NV1 SOC", "GPU1: NV1 X SOC", "GPU2: SOC SOC X"])
-    )
+    machine = machine_of(["GPU0: X NV1 SOC", "GPU1: NV1 X SOC", "GPU2: SOC SOC X"])
 
     assert (pair(machine, 0, 1), pair(machine, 0, 2)) == (20, 15.75)
 
@@ -129,7 +135,7 @@ def test_the_same_numa_span_on_every_gpu_says_nothing() -> None:
     """
     A job or a virtual machine shows 0-3 everywhere: one NUMA node, and no GPU is on it.
     """
-    machine = machine_from_topo_text(topo(["GPU0: X NV4 | 0,64 | 0-3", "GPU1: NV4 X | 0,64 | 0-3"]))
+    machine = machine_of(["GPU0: X NV4 | 0,64 | 0-3", "GPU1: NV4 X | 0,64 | 0-3"])
 
     assert nodes(machine) == {0: "0,64"}
     assert near(machine) == [None, None]
@@ -140,11 +146,9 @@ def test_grace_lists_its_memory_nodes() -> None:
     """
     NUMA 0,3-4 with a GPU NUMA ID: CPUs are on 0, the others are GPU memory.
     """
-    machine = machine_from_topo_text(
-        topo(
-            ["GPU0: X NV18 | 0-71 | 0,3-4 | | 2", "GPU1: NV18 X | 72-143 | 1,6-7 | | 5"],
-            headings="CPU Affinity\tNUMA Affinity\tGPU NUMA ID",
-        )
+    machine = machine_of(
+        ["GPU0: X NV18 | 0-71 | 0,3-4 | | 2", "GPU1: NV18 X | 72-143 | 1,6-7 | | 5"],
+        headings="CPU Affinity\tNUMA Affinity\tGPU NUMA ID",
     )
 
     assert near(machine) == [0, 1]
@@ -156,7 +160,7 @@ def test_spans_of_different_gpus_count_as_one_node_each() -> None:
     """
     NUMA 0-1 here and 2-3 there: which CPUs are whose is not said, and not invented.
     """
-    machine = machine_from_topo_text(topo(["GPU0: X SYS | 0-7 | 0-1", "GPU1: SYS X | 8-15 | 2-3"]))
+    machine = machine_of(["GPU0: X SYS | 0-7 | 0-1", "GPU1: SYS X | 8-15 | 2-3"])
 
     assert nodes(machine) == {0: "0-7", 2: "8-15"}
     assert "it counts as one" in machine.notes
@@ -166,9 +170,7 @@ def test_without_a_numa_column_cpu_lists_tell_nodes() -> None:
     """
     Old drivers print CPU affinity only: each list counts as a NUMA node.
     """
-    machine = machine_from_topo_text(
-        topo(["GPU0: X PIX | 14-27", "GPU1: PIX X | 0-13"], headings="CPU Affinity")
-    )
+    machine = machine_of(["GPU0: X PIX | 14-27", "GPU1: PIX X | 0-13"], headings="CPU Affinity")
 
     assert nodes(machine) == {0: "0-13", 1: "14-27"}
     assert near(machine) == [1, 0]
@@ -178,9 +180,7 @@ def test_one_cpu_list_for_all_is_one_node_without_gpus() -> None:
     """
     Where all GPUs show the same CPUs and no NUMA node, none is known.
     """
-    machine = machine_from_topo_text(
-        topo(["GPU0: X SOC | 1-1", "GPU1: SOC X | 1-1"], headings="CPU Affinity")
-    )
+    machine = machine_of(["GPU0: X SOC | 1-1", "GPU1: SOC X | 1-1"], headings="CPU Affinity")
 
     assert nodes(machine) == {0: "1"}
     assert near(machine) == [None, None]
@@ -190,7 +190,7 @@ def test_cpu_lists_that_overlap_are_not_trusted() -> None:
     """
     A CPU in two NUMA nodes cannot be: all CPUs count as one node.
     """
-    machine = machine_from_topo_text(topo(["GPU0: X SYS | 0-7 | 0", "GPU1: SYS X | 4-15 | 1"]))
+    machine = machine_of(["GPU0: X SYS | 0-7 | 0", "GPU1: SYS X | 4-15 | 1"])
 
     assert nodes(machine) == {0: "0-15"}
     assert near(machine) == [None, None]
@@ -200,7 +200,7 @@ def test_numa_spans_that_overlap_are_not_trusted() -> None:
     """
     0-1 here and 1-2 there: whose CPUs node 1 has cannot be told.
     """
-    machine = machine_from_topo_text(topo(["GPU0: X SYS | 0-7 | 0-1", "GPU1: SYS X | 8-15 | 1-2"]))
+    machine = machine_of(["GPU0: X SYS | 0-7 | 0-1", "GPU1: SYS X | 8-15 | 1-2"])
 
     assert nodes(machine) == {0: "0-15"}
     assert near(machine) == [None, None]
@@ -218,9 +218,7 @@ def test_other_numbering_tells_no_threads(first: str, second: str) -> None:
     """
     Only two runs at one distance everywhere look like threads; else each CPU is a core.
     """
-    machine = machine_from_topo_text(
-        topo([f"GPU0: X SYS | {first} | 0", f"GPU1: SYS X | {second} | 1"])
-    )
+    machine = machine_of([f"GPU0: X SYS | {first} | 0", f"GPU1: SYS X | {second} | 1"])
 
     assert len(machine.topology.cores) == len(machine.topology.cpus)
 
@@ -229,9 +227,7 @@ def test_strided_cpus_and_numa_nodes_out_of_order_are_kept() -> None:
     """
     CPUs 6,14,22,30 on NUMA node 3: ids are names, and other nodes are not invented.
     """
-    machine = machine_from_topo_text(
-        topo(["GPU0: X NV6 | 6,14,22,30 | 3", "GPU1: NV6 X | 4,12,20,28 | 1"])
-    )
+    machine = machine_of(["GPU0: X NV6 | 6,14,22,30 | 3", "GPU1: NV6 X | 4,12,20,28 | 1"])
 
     assert nodes(machine) == {1: "4,12,20,28", 3: "6,14,22,30"}
     assert len(machine.topology.cores) == 8
@@ -241,9 +237,7 @@ def test_a_missing_cpu_leaves_a_core_of_one_thread() -> None:
     """
     192-254 where 192-255 is expected: the last core has one thread.
     """
-    machine = machine_from_topo_text(
-        topo(["GPU0: X NV12 | 0-63,128-191 | 0", "GPU1: NV12 X | 64-127,192-254 | 1"])
-    )
+    machine = machine_of(["GPU0: X NV12 | 0-63,128-191 | 0", "GPU1: NV12 X | 64-127,192-254 | 1"])
 
     assert machine.topology.cores[machine.topology.cpu[127].core] == {127}
     assert machine.topology.cores[machine.topology.cpu[126].core] == {126, 254}
@@ -277,15 +271,13 @@ def test_a_port_far_from_every_gpu_has_no_numa_node() -> None:
     """
     SYS to all, or NODE to GPUs of two NUMA nodes: its place is not known.
     """
-    machine = machine_from_topo_text(
-        topo(
-            [
-                "GPU0: X SYS SYS NODE | 0-7 | 0",
-                "GPU1: SYS X SYS NODE | 8-15 | 1",
-                "mlx5_0: SYS SYS X SYS",
-                "mlx5_1: NODE NODE SYS X",
-            ]
-        )
+    machine = machine_of(
+        [
+            "GPU0: X SYS SYS NODE | 0-7 | 0",
+            "GPU1: SYS X SYS NODE | 8-15 | 1",
+            "mlx5_0: SYS SYS X SYS",
+            "mlx5_1: NODE NODE SYS X",
+        ]
     )
 
     assert near(machine, "rdma") == [None, None]
@@ -295,11 +287,9 @@ def test_rows_of_ports_may_be_missing() -> None:
     """
     GPU rows alone are enough: they name each port.
     """
-    machine = machine_from_topo_text(
-        topo(
-            ["GPU0: X NV4 PIX | 0-7 | 0", "GPU1: NV4 X NODE | 0-7 | 0"],
-            columns=["GPU0", "GPU1", "NIC0"],
-        )
+    machine = machine_of(
+        ["GPU0: X NV4 PIX | 0-7 | 0", "GPU1: NV4 X NODE | 0-7 | 0"],
+        columns=["GPU0", "GPU1", "NIC0"],
     )
 
     assert near(machine, "rdma") == [0]
@@ -319,8 +309,8 @@ def test_a_job_that_sees_some_gpus_is_a_smaller_machine() -> None:
     """
     Three GPUs of which one lost its partner; numbers may have holes.
     """
-    machine = machine_from_topo_text(
-        topo(["GPU0: X NV4 NODE", "GPU1: NV4 X NODE", "GPU5: NODE NODE X"], headings="CPU Affinity")
+    machine = machine_of(
+        ["GPU0: X NV4 NODE", "GPU1: NV4 X NODE", "GPU5: NODE NODE X"], headings="CPU Affinity"
     )
 
     assert [device.minor for device in machine.devices] == [0, 1, 5]
@@ -331,9 +321,7 @@ def test_a_gpu_off_the_fabric_stays_with_slow_links() -> None:
     """
     Seven in a clique and one over PCIe: nothing is repaired, nothing is dropped.
     """
-    machine = machine_from_topo_text(
-        topo(["GPU0: X NODE NV18", "GPU1: NODE X SYS", "GPU2: NV18 SYS X"])
-    )
+    machine = machine_of(["GPU0: X NODE NV18", "GPU1: NODE X SYS", "GPU2: NV18 SYS X"])
 
     assert pair(machine, 0, 2) == 450
     assert pair(machine, 0, 1) == pair(machine, 1, 2) == 63
@@ -344,9 +332,7 @@ def test_a_gpu_that_could_not_be_reached_is_broken() -> None:
     """
     N/A to every other GPU: it is there, and given to nobody.
     """
-    machine = machine_from_topo_text(
-        topo(["GPU0: X N/A NV4", "GPU1: N/A X N/A", "GPU2: NV4 N/A X"])
-    )
+    machine = machine_of(["GPU0: X N/A NV4", "GPU1: N/A X N/A", "GPU2: NV4 N/A X"])
 
     assert [device.healthy for device in machine.devices] == [True, False, True]
     assert pair(machine, 0, 1) == 0
@@ -359,8 +345,8 @@ def test_more_links_than_a_gpu_has_are_shared_through_switches() -> None:
     """
     rows = ["GPU0: X {k} {k} {k}", "GPU1: {k} X {k} {k}", "GPU2: {k} {k} X {k}"]
     rows += ["GPU3: {k} {k} {k} X"]
-    direct = machine_from_topo_text(topo([row.format(k="NV6") for row in rows]))
-    switched = machine_from_topo_text(topo([row.format(k="NV12") for row in rows]))
+    direct = machine_of([row.format(k="NV6") for row in rows])
+    switched = machine_of([row.format(k="NV12") for row in rows])
 
     assert direct.gpu_links is not None
     assert switched.gpu_links is not None
@@ -385,7 +371,7 @@ def test_the_generation_is_guessed_and_said(count: int, kind: str, generation: s
         f"GPU{i}: " + " ".join("X" if i == j else kind for j in range(count)) for i in range(count)
     ]
 
-    assert f"for {generation} and PCIe" in machine_from_topo_text(topo(rows)).notes
+    assert f"for {generation} and PCIe" in machine_of(rows).notes
 
 
 def test_the_caller_may_know_bandwidths_better() -> None:
@@ -401,9 +387,7 @@ def test_all_pcie_paths_count_the_same_unless_told() -> None:
     """
     The kind of a PCIe path says where data goes, not how fast: measured, PIX can be slowest.
     """
-    machine = machine_from_topo_text(
-        topo(["GPU0: X PIX SYS", "GPU1: PIX X NODE", "GPU2: SYS NODE X"])
-    )
+    machine = machine_of(["GPU0: X PIX SYS", "GPU1: PIX X NODE", "GPU2: SYS NODE X"])
 
     assert pair(machine, 0, 1) == pair(machine, 0, 2) == pair(machine, 1, 2) == 31.5
 
@@ -412,7 +396,7 @@ def test_one_gpu_is_a_machine() -> None:
     """
     A table of one row has no pairs.
     """
-    machine = machine_from_topo_text(topo(["GPU0: X | 0-15 | 0"]))
+    machine = machine_of(["GPU0: X | 0-15 | 0"])
 
     assert kinds(machine) == ["X"]
     assert near(machine) == [0]
