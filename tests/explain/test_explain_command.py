@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cli_samples import ONE_CORDONED, written
+from cli_samples import FOUR_CPUS, ONE_CORDONED, written
 from commands import Placer
 from json_schemas import faults
 from placer_cli.commands.schema import SchemaDocumentKind, json_schema_of_document_kind
@@ -62,12 +62,9 @@ def test_programs_get_each_change_in_the_words_of_what_if(cluster: str, placer: 
     placer("solve", cluster, "--what-if", changes["mend-node"]["what"][0])
 
 
-FIVE_REASONS = """
-apiVersion: placer/v1
-kind: Instance
-metadata: {name: w}
-machines:
-  - {name: small, numaNodes: [{id: 0, memory: 8Gi, cpus: "0-3"}]}
+FIVE_REASONS = (
+    FOUR_CPUS
+    + """\
 nodes:
   - {name: a, machine: small, cordoned: true}
   - {name: b, machine: small, taints: [{key: mine, effect: NoSchedule}]}
@@ -80,6 +77,7 @@ nodes:
 pods:
   - {name: p, requests: {cpu: 1, example.com/foo: 2}, nodeSelector: {disk: ssd}}
 """
+)
 
 
 @pytest.mark.parametrize("command", ["solve", "explain"])
@@ -184,12 +182,9 @@ def test_bad_input_is_one_line(
     assert error.count("\n") == 1
 
 
-SPACES = """
-apiVersion: placer/v1
-kind: Instance
-metadata: {name: w}
-machines:
-  - {name: small, numaNodes: [{id: 0, memory: 8Gi, cpus: "0-3"}]}
+SPACES = (
+    FOUR_CPUS
+    + """\
 nodes:
   - {name: a, machine: small}
 pods:
@@ -198,6 +193,7 @@ pods:
 running:
   - {name: web-0, namespace: prod, node: a, requests: {cpu: 1}}
 """
+)
 
 
 @pytest.mark.parametrize(
