@@ -128,12 +128,7 @@ def surviving(question: PlanQuestion) -> Decimal | None:
     ]
     # Twice as many nodes as pods are never needed: each pod alone, and once more.
     most = len(everyone) + 1
-    ranges = []
-    for offer in question.offers:
-        packs = most + (-most % offer.pack)
-        top = packs if offer.most is None else min(offer.most, packs)
-        ranges.append(range(0, top + 1, offer.pack))
-    for mix in sorted(product(*ranges), key=lambda mix: _price(question.offers, mix)):
+    for mix in _mixes(question, most):
         nodes = [(node, "") for node in question.instance.nodes]
         for offer, count in zip(question.offers, mix, strict=True):
             nodes += [(offer.node, offer.name)] * count
@@ -142,6 +137,16 @@ def surviving(question: PlanQuestion) -> Decimal | None:
         if all(_all_fit(left, kept) for left in _after_losses(question, nodes)):
             return _price(question.offers, mix)
     return None
+
+
+def _mixes(question: PlanQuestion, most: int) -> list[tuple[int, ...]]:
+    """Return how many nodes of each offer may be bought, up to so many, the cheapest mix first."""
+    ranges = []
+    for offer in question.offers:
+        packs = most + (-most % offer.pack)
+        top = packs if offer.most is None else min(offer.most, packs)
+        ranges.append(range(0, top + 1, offer.pack))
+    return sorted(product(*ranges), key=lambda mix: _price(question.offers, mix))
 
 
 def _after_losses(
@@ -170,13 +175,7 @@ def cheapest(question: PlanQuestion) -> Decimal | None:
     demands = [_specs(question, scenario) for scenario in question.scenarios]
     # More nodes than pods are never needed.
     most = max(map(len, demands))
-    ranges = []
-    for offer in question.offers:
-        packs = most + (-most % offer.pack)
-        top = packs if offer.most is None else min(offer.most, packs)
-        ranges.append(range(0, top + 1, offer.pack))
-    mixes = sorted(product(*ranges), key=lambda mix: _price(question.offers, mix))
-    for mix in mixes:
+    for mix in _mixes(question, most):
         if all(_fits(question, mix, demand) for demand in demands):
             return _price(question.offers, mix)
     return None
