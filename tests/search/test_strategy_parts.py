@@ -46,6 +46,15 @@ def drawn(seed: int, strategy: NodeStrategy) -> Instance:
     )
 
 
+def is_improved(instance: Instance, greedy: Placed, answer: Placed) -> bool:
+    """Hold an answer to what it claims, and to be no worse than greedy's; tell if it is better."""
+    before, after = (measure(instance, a.placement) for a in (greedy, answer))
+    assert not breaches(instance, answer.placement)
+    assert tuple((v.tier, v.value) for v in answer.tiers) == after
+    assert not are_tier_values_better(before, after)
+    return are_tier_values_better(after, before)
+
+
 @pytest.mark.check
 @pytest.mark.parametrize("strategy", LOOKING_AT_PODS_TOGETHER)
 def test_what_one_model_cannot_say_is_improved_in_parts(
@@ -62,17 +71,11 @@ def test_what_one_model_cannot_say_is_improved_in_parts(
         problem = build_problem(instance)
         assert number_of_modelled_tiers(problem) == len(problem.tiers) - 1
         options = SolveOptions(workers=1, seed=seed, work_limit=1)
-        greedy = solve(instance, replace(options, engine=Engine.GREEDY))
-        answer = solve(instance, options)
+        greedy = expect(Placed, solve(instance, replace(options, engine=Engine.GREEDY)))
+        answer = expect(Placed, solve(instance, options))
 
-        assert isinstance(greedy, Placed)
-        assert isinstance(answer, Placed)
-        before, after = (measure(instance, a.placement) for a in (greedy, answer))
-        assert not breaches(instance, answer.placement)
-        assert tuple((v.tier, v.value) for v in answer.tiers) == after
-        assert not are_tier_values_better(before, after)
+        improved += is_improved(instance, greedy, answer)
         assert not answer.tiers[-1].proven
-        improved += are_tier_values_better(after, before)
     assert improved
 
 
@@ -109,19 +112,13 @@ def test_parts_improve_what_no_model_states() -> None:
     improved = 0
     for seed in (0, 1, 27):
         instance = drawn_expected(seed)
-        greedy = solve(instance, SolveOptions(engine=Engine.GREEDY, workers=1))
-        answer = solve(instance, SolveOptions(workers=1, seed=seed, work_limit=2))
-        assert isinstance(greedy, Placed)
-        assert isinstance(answer, Placed)
-        before, after = (measure(instance, a.placement) for a in (greedy, answer))
+        greedy = expect(Placed, solve(instance, SolveOptions(engine=Engine.GREEDY, workers=1)))
+        answer = expect(Placed, solve(instance, SolveOptions(workers=1, seed=seed, work_limit=2)))
 
-        assert not breaches(instance, answer.placement)
-        assert tuple((v.tier, v.value) for v in answer.tiers) == after
-        assert not are_tier_values_better(before, after)
+        improved += is_improved(instance, greedy, answer)
         assert all(value.proven for value in answer.tiers[:-1])
         last = answer.tiers[-1]
         assert (last.tier, last.bound, last.proven) == (EXPECTED, None, False)
-        improved += are_tier_values_better(after, before)
     assert improved == 2
 
 
