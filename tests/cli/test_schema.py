@@ -10,11 +10,10 @@ import yaml
 
 from commands import Placer
 from json_schemas import faults
+from node.node_documents import document_of_tree
 from placer_cli.commands.schema import SchemaDocumentKind, json_schema_of_document_kind
-from placer_models.files.documents import documents_in_text
 from placer_models.files.errors import InputError
 from placer_models.instance.build import READ_BY
-from placer_models.instance.node_file import read_node_placement_document
 
 INSTANCES = Path(__file__).parents[2] / "instances"
 KINDS = {kind.value for kind in SchemaDocumentKind}
@@ -94,7 +93,7 @@ def test_what_the_schema_of_a_node_refuses_the_reader_refuses(field: str, value:
 
     assert refused(tree, "NodePlacement") != []
     with pytest.raises(InputError):
-        read_node_placement_document(documents_in_text(json.dumps(tree), Path("a.json"))[0])
+        document_of_tree(tree)
 
 
 def test_kinds_are_told_when_one_is_not_known(placer: Placer) -> None:

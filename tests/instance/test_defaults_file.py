@@ -1,6 +1,5 @@
 """Defaults of a scheduler in files: read, written, refused with their place (C22)."""
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -8,17 +7,16 @@ from pathlib import Path
 import pytest
 
 from instance_texts import reread
+from node.node_documents import document_of_tree
 from placer.load import load_instance
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.bound import numa_nodes_bound_to
 from placer_models.cluster import Instance
 from placer_models.defaults import NO_DEFAULTS, Defaults
-from placer_models.files.documents import documents_in_text
 from placer_models.files.errors import InputError
 from placer_models.instance.node_file import (
     node_placement_document_to_dict,
-    read_node_placement_document,
 )
 from placer_models.node_placement import NodePlacement
 from placer_models.policy import AlignmentPolicy, BindPolicy, ExclusivePolicy, NumaStrategy
@@ -181,7 +179,7 @@ def test_the_document_of_a_node_keeps_them() -> None:
     instance = load_instance([FILE])
     node = instance.nodes[0]
     tree = node_placement_document_to_dict(NodePlacement(node))
-    again = read_node_placement_document(documents_in_text(json.dumps(tree), Path("a.json"))[0])
+    again = document_of_tree(tree)
 
     assert again.node.defaults == node.defaults != NO_DEFAULTS
     plain = node_placement_document_to_dict(NodePlacement(replace(node, defaults=NO_DEFAULTS)))

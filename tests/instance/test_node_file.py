@@ -6,26 +6,19 @@ from typing import Any
 
 import pytest
 
+from node.node_documents import document_of_tree
 from placer.load import load_any, load_instance
 from placer.node.document import placement_of_node
 from placer.node.pools import with_cpus_of_each_container
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
-from placer_models.files.documents import documents_in_text
 from placer_models.files.errors import InputError
 from placer_models.instance.node_file import (
     node_placement_document_to_dict,
-    read_node_placement_document,
 )
-from placer_models.node_placement import NodePlacement
 from placer_models.placement import PartlyPlaced, Placed
 
 INSTANCES = Path(__file__).parents[2] / "instances"
-
-
-def read(tree: object) -> NodePlacement:
-    """Return the document of a JSON tree."""
-    return read_node_placement_document(documents_in_text(json.dumps(tree), Path("a.json"))[0])
 
 
 @pytest.mark.parametrize(
@@ -43,7 +36,7 @@ def test_what_is_written_is_read_again(name: str) -> None:
     for node in instance.nodes:
         document = placement_of_node(node, instance, answer.placement, 7)
         tree = json.loads(json.dumps(node_placement_document_to_dict(document)))
-        again = read(tree)
+        again = document_of_tree(tree)
 
         assert again.generation == 7
         assert again.pods == document.pods == with_cpus_of_each_container(document).pods
@@ -96,10 +89,10 @@ def test_slips_are_named(changes: dict[str, Any], message: str) -> None:
     """
     File, line and field, as of instance files.
     """
-    assert read(tree()).pods[0].uid == "1-2"
+    assert document_of_tree(tree()).pods[0].uid == "1-2"
 
     with pytest.raises(InputError, match=f"a.json:[0-9]+: {message}|a.json:[0-9]+: .*{message}"):
-        read(tree(**changes))
+        document_of_tree(tree(**changes))
 
 
 def test_other_commands_say_who_reads_it(tmp_path: Path) -> None:

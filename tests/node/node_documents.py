@@ -1,10 +1,14 @@
 """Small documents of nodes, made by hand."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from placer_models.cluster import Machine, Node
 from placer_models.cpuset import parse_cpu_list
+from placer_models.files.documents import documents_in_text
+from placer_models.instance.node_file import read_node_placement_document
 from placer_models.limits import NO_LIMITS, ContainerLimits
 from placer_models.node_placement import NodePlacement, NodePlacementPod
 from placer_models.placement import ContainerPlacement, DeviceGrant, PodPlacement
@@ -13,6 +17,11 @@ from placer_models.policy import QosClass
 from placer_models.topology import Cpu, Hugepages, NumaNode, Topology
 
 GIB = 1 << 30
+
+
+def document_of_tree(tree: object) -> NodePlacement:
+    """Return the document of a JSON tree."""
+    return read_node_placement_document(documents_in_text(json.dumps(tree), Path("a.json"))[0])
 
 
 def a_node(

@@ -2,14 +2,13 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from node.environment_readers import awkward_values, read_by_docker, read_by_systemd
-from node.node_documents import a_document, a_pod
+from node.node_documents import a_document, a_pod, document_of_tree
 from placer.node.pools import with_cpus_of_each_container
 from placer.node.render.cdi import cdi_spec
 from placer.node.render.environment import (
@@ -25,13 +24,11 @@ from placer_models.environment import (
     environment_value_fault,
     variable_name_fault,
 )
-from placer_models.files.documents import documents_in_text
 from placer_models.files.errors import InputError
 from placer_models.instance.node_file import (
     node_placement_document_to_dict,
-    read_node_placement_document,
 )
-from placer_models.node_placement import NodePlacement, NodePlacementPod
+from placer_models.node_placement import NodePlacementPod
 
 BAD_NAMES = ("", "A B", "A=1\nLD_PRELOAD", "A\n", "1A", "A-B", "a.b", " A", "Ä", "A" * 256, "A\0")
 BAD_VALUES = (
@@ -55,11 +52,6 @@ VALUES = st.one_of(
     st.text(max_size=12),
 ).filter(lambda value: environment_value_fault(value) is None)
 ENVIRONMENTS = st.dictionaries(NAMES, VALUES, max_size=6)
-
-
-def read(tree: object) -> NodePlacement:
-    """Return the document of a JSON tree."""
-    return read_node_placement_document(documents_in_text(json.dumps(tree), Path("a.json"))[0])
 
 
 def with_env(env: Env, **parts: Env) -> NodePlacementPod:
@@ -131,7 +123,7 @@ def test_a_document_carries_every_variable(env: dict[str, str]) -> None:
     Written and read again, then in the words of a CDI spec: the same.
     """
     document = a_document(with_env(tuple(sorted(env.items()))))
-    again = read(node_placement_document_to_dict(document))
+    again = document_of_tree(node_placement_document_to_dict(document))
     node = again.node
     target = desired_container_cgroups(again)[0]
     found = dict(container_environment_of(target, node))
@@ -155,7 +147,7 @@ def test_a_document_with_such_a_variable_names_the_field(name: str, value: str) 
         part["env"] = {name: value}
 
         with pytest.raises(InputError) as caught:
-            read(tree)
+            document_of_tree(tree)
         told = ".".join(map(str, ["pods", 0, "placement", *path, "env"]))
         assert f"a.json:1: {told}" in str(caught.value).replace("[", ".").replace("]", "")
         assert "environment variable" in str(caught.value)

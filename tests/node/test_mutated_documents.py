@@ -1,7 +1,6 @@
 """Documents with a slip: each is refused in one line, or is one that holds."""
 
 import copy
-import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,16 +10,15 @@ from typing import Any
 import yaml
 
 from node.fake_cgroupfs import FakeV1, FakeV2
+from node.node_documents import document_of_tree
 from placer.node.apply import apply
 from placer.node.cgroups import CgroupReader
 from placer.node.errors import HostCannotApplyError, InapplicableDocumentError
 from placer.node.host import HostFactsForApply
 from placer.node.state import AppliedStateFolder
-from placer_models.files.documents import documents_in_text
 from placer_models.files.errors import InputError
 from placer_models.instance.node_file import (
     node_placement_document_to_dict,
-    read_node_placement_document,
 )
 
 FILE = Path(__file__).parents[2] / "instances" / "nodes" / "small.yaml"
@@ -81,9 +79,9 @@ def test_a_slip_is_refused_in_one_line_or_is_none(tmp_path: Path) -> None:
     for seed in range(60):
         rng = Random(seed)
         try:
-            document = read(mutated(rng))
+            document = document_of_tree(mutated(rng))
             assert node_placement_document_to_dict(
-                read(node_placement_document_to_dict(document))
+                document_of_tree(node_placement_document_to_dict(document))
             ) == (node_placement_document_to_dict(document))
             cgroups = CgroupReader(rng.choice([FakeV1, FakeV2])())
             state = AppliedStateFolder(tmp_path / str(seed))
@@ -98,8 +96,3 @@ def test_a_slip_is_refused_in_one_line_or_is_none(tmp_path: Path) -> None:
 
     assert [text for text in told if "\n" in text] == []
     assert {"InputError", "applied"} <= met.keys()
-
-
-def read(tree: Any) -> Any:
-    """Return the document of a tree."""
-    return read_node_placement_document(documents_in_text(json.dumps(tree), Path("a.json"))[0])
