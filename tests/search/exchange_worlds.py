@@ -6,34 +6,11 @@ from dataclasses import replace
 from random import Random
 
 from even_topologies import even_topology
-from features import (
-    affinity,
-    amplification,
-    burst,
-    core_kinds,
-    device_choice,
-    device_strategy,
-    exclusivity,
-    extended,
-    functions,
-    host_ports,
-    in_node_affinity,
-    joint,
-    localities,
-    max_pods,
-    mig,
-    network,
-    node_affinity,
-    node_binds,
-    numa,
-    numa_strategy,
-    partitions,
-    shares,
-    taints,
-    topology_spread,
-    variants,
-)
 from features.feature import Feature
+from mixed_worlds import FEATURES as ALL_FEATURES
+from placer.search.budget import SolveBudget
+from placer.search.exchanges.placed import place_by_exchanges
+from placer.search.options import SolveOptions
 from placer_models.cluster import Instance, Machine
 from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare
@@ -44,37 +21,23 @@ from worlds import tiny_instance
 
 GIB = 2**30
 
-FEATURES = (
-    mig.FEATURE,
-    numa.FEATURE,
-    partitions.FEATURE,
-    exclusivity.FEATURE,
-    burst.FEATURE,
-    device_choice.FEATURE,
-    device_strategy.FEATURE,
-    functions.FEATURE,
-    joint.FEATURE,
-    core_kinds.FEATURE,
-    localities.FEATURE,
-    node_binds.FEATURE,
-    shares.FEATURE,
-    numa_strategy.FEATURE,
-    amplification.FEATURE,
-    extended.FEATURE,
-    max_pods.FEATURE,
-    node_affinity.FEATURE,
-    taints.FEATURE,
+WORK = SolveOptions(workers=1, seed=1, work_limit=1)
+
+
+def named(names: str) -> tuple[Feature, ...]:
+    """Return the features of these names, in this order."""
+    by_name = {feature.name: feature for feature in ALL_FEATURES}
+    return tuple(by_name[name] for name in names.split())
+
+
+FEATURES = named(
+    "mig numa partitions exclusivity burst device_choice device_strategy functions joint "
+    "core_kinds localities node_binds shares numa_strategy amplification extended max_pods "
+    "node_affinity taints"
 )
 """Words of all families but those by which pods ask for other pods."""
 
-RELATIONS = (
-    affinity.FEATURE,
-    topology_spread.FEATURE,
-    in_node_affinity.FEATURE,
-    host_ports.FEATURE,
-    network.FEATURE,
-    variants.FEATURE,
-)
+RELATIONS = named("affinity topology_spread in_node_affinity host_ports network variants")
 """Words by which pods ask for other pods, or for other things on other nodes."""
 
 
@@ -114,6 +77,12 @@ def placed_points(problem: Problem, choices: Choices) -> list[int]:
         count = sum(pod in choices for pod in gang.pods)
         found[gang.level] += gang.weight * (gang.minimum + count if count else 0)
     return found
+
+
+def proposed(problem: Problem, start: Choices) -> Choices | None:
+    """Return what exchanges make of a start within a little work."""
+    values = placed_points(problem, start)
+    return place_by_exchanges(problem, start, values, [None] * len(values), SolveBudget(WORK), 1)
 
 
 def gpu_machine(gpus: int, cpus: int = 16) -> Machine:

@@ -13,13 +13,11 @@ from placer.counting.placements import NodeIdAssignmentFailure, realise_choices
 from placer.greedy.place import place_greedily
 from placer.judge.breaches import breaches
 from placer.search import joint_search
-from placer.search.budget import SolveBudget
 from placer.search.exchanges.device_columns import device_capacity_constraints
 from placer.search.exchanges.domain_rules import ExchangeDomainRules
 from placer.search.exchanges.lots import exchange_lots_of, shapes_never_exchanged
 from placer.search.exchanges.mending import ExchangePlacementRepairer
 from placer.search.exchanges.on_nodes import ExchangeGreedyPodPlacer
-from placer.search.exchanges.placed import place_by_exchanges
 from placer.search.exchanges.room_columns import capacity_left_columns
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
@@ -33,20 +31,15 @@ from placer_models.problem.problem import Choices, Problem
 from placer_models.topology import Cpu, NumaNode, Topology
 from search.exchange_worlds import (
     GIB,
+    WORK,
     asking,
     gpu_machine,
     placed_points,
+    proposed,
     related_world,
     share_of_gpu,
     some_world,
 )
-
-WORK = SolveOptions(workers=1, seed=1, work_limit=1)
-
-
-def proposed(problem: Problem, start: Choices) -> Choices | None:
-    values = placed_points(problem, start)
-    return place_by_exchanges(problem, start, values, [None] * len(values), SolveBudget(WORK), 1)
 
 
 def legal(world: Instance, problem: Problem, choices: Choices) -> bool:

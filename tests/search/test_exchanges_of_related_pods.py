@@ -14,22 +14,17 @@ from placer.counting.account import accounts_of
 from placer.counting.placements import NodeIdAssignmentFailure, realise_choices
 from placer.greedy.place import place_greedily
 from placer.judge.breaches import breaches
-from placer.search.budget import SolveBudget
 from placer.search.exchanges import placed
 from placer.search.exchanges.domain_rules import ExchangeDomainRules
-from placer.search.exchanges.placed import place_by_exchanges
 from placer.search.exchanges.sweeps import run_annealing_sweeps_with_numpy
-from placer.search.options import SolveOptions
 from placer.state.batch import build_problem
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance
 from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
-from placer_models.problem.problem import Choices, Problem
+from placer_models.problem.problem import Problem
 from placer_models.topology_spread import SpreadConstraint
-from search.exchange_worlds import placed_points
-
-WORK = SolveOptions(workers=1, seed=1, work_limit=1)
+from search.exchange_worlds import placed_points, proposed
 
 ZONES = "aabb"
 """The zone of each node."""
@@ -133,11 +128,6 @@ def best_points(world: Instance, problem: Problem) -> list[int]:
         if found > best and fits_rules(world, at):
             best = found
     return best
-
-
-def proposed(problem: Problem, start: Choices) -> Choices | None:
-    values = placed_points(problem, start)
-    return place_by_exchanges(problem, start, values, [None] * len(values), SolveBudget(WORK), 1)
 
 
 @pytest.mark.parametrize(
