@@ -50,7 +50,6 @@ class NodeFromObjects:
         node: The node. Its machine has the memory that pods can have, and the name of its
             instance type or none: machines get distinct names when the instance is made.
         kept_milli: CPUs that the system keeps beside the reserved ones, in milli.
-        knows_cpus: Whether its CPUs are known by id.
         taken: (Type, minor) of devices of which pods hold as many as they ask for, whichever
             they are: those that are held according to the zones, and those only counted.
         counted: (Type, resource) of devices that are only counted, ascending.
@@ -61,7 +60,6 @@ class NodeFromObjects:
 
     node: Node
     kept_milli: int = 0
-    knows_cpus: bool = False
     taken: tuple[tuple[str, int], ...] = ()
     counted: tuple[tuple[str, str], ...] = ()
     assumed: tuple[str, ...] = ()
@@ -161,7 +159,6 @@ def node_from_joined_objects(
     return NodeFromObjects(
         joined,
         kept_milli=max(0, room_milli - max(0, allocatable)),
-        knows_cpus=bool(topology and topology.knows_cpus),
         taken=taken,
         assumed=tuple(assumed),
         kubelet_is_static=kubelet.is_static,
