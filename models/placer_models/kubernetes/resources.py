@@ -61,12 +61,7 @@ class KubeResourceList:
     @property
     def names(self) -> bool:
         """Whether anything is named."""
-        return bool(
-            self.cpu_milli is not None
-            or self.memory_bytes is not None
-            or self.hugepages
-            or self.other
-        )
+        return bool(self.named)
 
     @property
     def named(self) -> tuple[str, ...]:
