@@ -185,13 +185,7 @@ class ClusterObjects:
             if not self._take(found):
                 self.skipped[f"{found.kind} ({found.api_version})"] += 1
         except KubernetesObjectError as error:
-            self.refused.add(error.title)
-            message = f"{error.title}: {error.message}"
-            self.faults.append(
-                InputError(
-                    found.file, found.line_at(error.path), field_path_text(error.path), message
-                )
-            )
+            self._fault_at(found.file, found.line_at(error.path), error)
             if self.bears and error.title not in self.places:
                 self.borne += self._salvage(found, error)
 
@@ -241,8 +235,11 @@ class ClusterObjects:
 
     def fault(self, error: KubernetesObjectError) -> None:
         """Note a fault of an object that was added before."""
-        self.refused.add(error.title)
         file, line = self.places.get(error.title, ("", None))
+        self._fault_at(file, line, error)
+
+    def _fault_at(self, file: str, line: int | None, error: KubernetesObjectError) -> None:
+        self.refused.add(error.title)
         message = f"{error.title}: {error.message}"
         self.faults.append(InputError(file, line, field_path_text(error.path), message))
 
