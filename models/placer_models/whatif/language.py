@@ -4,7 +4,7 @@ The same words stand behind ``--what-if`` of the command, in files of changes, a
 names a change to a person. A change is written ``KIND=VALUE``.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -155,7 +155,7 @@ def _scale(value: str, _: FindMachine) -> InstanceChange:
 def _relax(value: str, _: FindMachine) -> InstanceChange:
     key, _dot, policy = value.rpartition(".")
     if policy not in POLICIES:
-        raise ValueError(f"the policies are {_listed(POLICIES)}")
+        raise ValueError(f"the policies are {', '.join(POLICIES)}")
     return RelaxPolicy(_key(key), policy)
 
 
@@ -163,7 +163,7 @@ def _give_up(value: str, _: FindMachine) -> InstanceChange:
     key, _colon, term = value.partition(":")
     name, _equals, which = term.partition("=")
     if name not in TERMS:
-        raise ValueError(f"the terms are {_listed(TERMS)}")
+        raise ValueError(f"the terms are {', '.join(TERMS)}")
     if (name == "nodeAffinity") == bool(which):
         raise ValueError(f"{name} {'is given up whole' if which else 'needs to know which'}")
     return GiveUpConstraint(_key(key), name, which)
@@ -184,10 +184,6 @@ def _ask_less(value: str, _: FindMachine) -> InstanceChange:
         case _:  # a quantity of a device may be in bytes or in percent
             number, _unit = parse_amount(amount)
     return AskLess(_key(key), resource, number, written=amount)
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(names)
 
 
 KINDS: Mapping[str, WhatIfChangeSyntax] = {
@@ -220,12 +216,12 @@ KINDS: Mapping[str, WhatIfChangeSyntax] = {
     ),
     "give-up": WhatIfChangeSyntax(
         "[NAMESPACE/]POD|GANG:TERM[=WHICH]",
-        f"the pods do without a term: {_listed(TERMS)}",
+        f"the pods do without a term: {', '.join(TERMS)}",
         _give_up,
     ),
     "relax": WhatIfChangeSyntax(
         "[NAMESPACE/]POD|GANG.POLICY",
-        f"the pods only prefer what a policy demands: {_listed(POLICIES)}",
+        f"the pods only prefer what a policy demands: {', '.join(POLICIES)}",
         _relax,
     ),
 }
