@@ -28,7 +28,8 @@ def with_nominated_pods_bound(
     nominated = {
         key: replace(part, node=part.nominated, expected=True)
         for key, part in objects.pods.items()
-        if part.nominated in objects.nodes and _is_waiting(part) and not part.gates
+        if part.nominated in objects.nodes
+        and not (part.node or part.ended or part.leaving or part.gates)
     }
     for part in nominated.values():
         summary.assume("pods nominated to a node, whose room is kept", part.identity.title)
@@ -79,10 +80,6 @@ def pod_as_left_out(part: KubePod, why: str) -> PodLeftOutBeforeSolve:
     return PodLeftOutBeforeSolve(
         part.identity.name, part.identity.namespace, gang, (NotTried(why),)
     )
-
-
-def _is_waiting(part: KubePod) -> bool:
-    return not (part.node or part.ended or part.leaving)
 
 
 def why_waits_for_nominated(part: KubePod, parts: Iterable[KubePod]) -> tuple[str, ...]:
