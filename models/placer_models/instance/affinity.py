@@ -10,7 +10,6 @@ from placer_models.instance.wish_schema import (
     NodeInclusionPolicy,
     NodeTermPart,
     PodAffinityTermPart,
-    PodLabelExpressionPart,
     PodSelectorPart,
     PreferredNodeTermPart,
     PreferredPodAffinityTermPart,
@@ -64,10 +63,7 @@ def label_selector_to_dict(
     labels: tuple[tuple[str, str], ...], expressions: tuple[LabelExpression, ...]
 ) -> dict[str, object]:
     """Return the fields that say which labels pods have."""
-    written = [
-        PodLabelExpressionPart.written(key=e.key, operator=e.operator, values=e.values or None)
-        for e in expressions
-    ]
+    written = list(map(_expression, expressions))
     said = dict(labels) if labels or not expressions else None
     return {"match_labels": said, "match_expressions": written}
 
