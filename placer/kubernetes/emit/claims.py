@@ -47,15 +47,14 @@ def claim_patch(claim: KubeResourceClaim, status: Object) -> Object:
     the claim has changed. If the claim gets its finalizer first, the patch has no version.
     """
     has_finalizer = FINALIZER in claim.finalizers
-    return {**_claim(claim.identity, with_version=has_finalizer), "status": status}
+    metadata = identifying_metadata(claim.identity, {}, with_version=has_finalizer)
+    return {**_claim(metadata), "status": status}
 
 
 def finalizer_patch(claim: KubeResourceClaim) -> Object:
     """Return a merge patch that keeps a claim as long as its devices are in use."""
-    found = _claim(claim.identity, with_version=True)
-    metadata = dict(identifying_metadata(claim.identity, {}))
-    metadata["finalizers"] = [*claim.finalizers, FINALIZER]
-    return {**found, "metadata": metadata}
+    finalizers = [*claim.finalizers, FINALIZER]
+    return _claim({**identifying_metadata(claim.identity, {}), "finalizers": finalizers})
 
 
 def claim_for_extended_resources(claim: KubeResourceClaim, owner: KubeObjectIdentity) -> Object:
@@ -72,13 +71,12 @@ def claim_for_extended_resources(claim: KubeResourceClaim, owner: KubeObjectIden
         }
         for (one,) in claim.spec.requests
     ]
-    found = _claim(claim.identity, with_version=False)
     metadata = {
         **identifying_metadata(claim.identity, {EXTENDED: "true"}),
         "ownerReferences": [{**controller, "controller": True}],
         "finalizers": [FINALIZER],
     }
-    return {**found, "metadata": metadata, "spec": {"devices": {"requests": requests}}}
+    return {**_claim(metadata), "spec": {"devices": {"requests": requests}}}
 
 
 def pod_claim_status_patch(claim: KubeResourceClaim, pod: KubeObjectIdentity) -> Object:
@@ -203,12 +201,8 @@ def _without_uid(title: str, objects: ClusterObjects) -> InputError:
     )
 
 
-def _claim(identity: KubeObjectIdentity, *, with_version: bool) -> dict[str, object]:
-    return {
-        "apiVersion": "resource.k8s.io/v1",
-        "kind": "ResourceClaim",
-        "metadata": identifying_metadata(identity, {}, with_version=with_version),
-    }
+def _claim(metadata: Object) -> Object:
+    return {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": metadata}
 
 
 def _devices_of(
