@@ -28,18 +28,15 @@ _RANGES = {
 SYSTEM = "SYSTEM"
 """Koordinator's class of system pods, which run where LS pods run."""
 
+_BELOW_PROD = (
+    KoordinatorPriorityClass.MID,
+    KoordinatorPriorityClass.BATCH,
+    KoordinatorPriorityClass.FREE,
+)
 _UNFIT = {
     # As in Koordinator's webhook, except that it wants LSR and BE pods to have a class at all.
-    QosClass.LSE: (
-        KoordinatorPriorityClass.MID,
-        KoordinatorPriorityClass.BATCH,
-        KoordinatorPriorityClass.FREE,
-    ),
-    QosClass.LSR: (
-        KoordinatorPriorityClass.MID,
-        KoordinatorPriorityClass.BATCH,
-        KoordinatorPriorityClass.FREE,
-    ),
+    QosClass.LSE: _BELOW_PROD,
+    QosClass.LSR: _BELOW_PROD,
     QosClass.BE: (KoordinatorPriorityClass.PROD,),
 }
 
