@@ -269,7 +269,7 @@ class PlacementFile(Part):
 
 def solve_answer_to_dict(answer: Answer, instance: Instance, timing: Mapping[str, object]) -> Json:
     """Return the document of an answer; pods stand in the order of the instance."""
-    placement, tiers, unplaced, moves = _parts(answer)
+    status, placement, tiers, unplaced, moves = _parts(answer)
     running = [runner.pod for runner in instance.running]
     order = {pod.key: i for i, pod in enumerate([*pods_of_gangs(instance.gangs), *running])}
     last = len(order)
@@ -277,7 +277,7 @@ def solve_answer_to_dict(answer: Answer, instance: Instance, timing: Mapping[str
     return {
         "apiVersion": "placer/v1",
         "kind": "Placement",
-        "status": _status(answer),
+        "status": status,
         "strategy": (strategy_of_last_tier([v.tier for v in tiers]) or instance.strategy).value,
         "tiers": [_tier(value) for value in tiers],
         "pods": [
@@ -350,28 +350,17 @@ def placement_and_outcome_from_document(
 
 def _parts(
     answer: Answer,
-) -> tuple[Placement, tuple[TierValue, ...], tuple[Unplaced, ...], tuple[Move, ...]]:
+) -> tuple[str, Placement, tuple[TierValue, ...], tuple[Unplaced, ...], tuple[Move, ...]]:
     match answer:
         case Placed():
-            return answer.placement, answer.tiers, (), answer.moves
+            return "placed", answer.placement, answer.tiers, (), answer.moves
         case PartlyPlaced():
-            return answer.placement, answer.tiers, answer.unplaced, answer.moves
-        case Infeasible() | GaveUp():
-            return Placement(), (), answer.unplaced, ()
-        case _:
-            assert_never(answer)
-
-
-def _status(answer: Answer) -> str:
-    match answer:
-        case Placed():
-            return "placed"
-        case PartlyPlaced():
-            return "partly-placed"
+            tiers, unplaced = answer.tiers, answer.unplaced
+            return "partly-placed", answer.placement, tiers, unplaced, answer.moves
         case Infeasible():
-            return "infeasible"
+            return "infeasible", Placement(), (), answer.unplaced, ()
         case GaveUp():
-            return "gave-up"
+            return "gave-up", Placement(), (), answer.unplaced, ()
         case _:
             assert_never(answer)
 
