@@ -70,9 +70,6 @@ MAX_EXTENDED = 2**50
 MAX_PIDS = 2**22
 """Linux gives out no more process ids."""
 
-GPU_NAMES = WHOLE_GPUS
-"""Spellings of the type of GPUs."""
-
 _SHARE_DOMAINS = ("koordinator.sh/", "kubernetes.io/")
 """Prefixes under which only shares have names."""
 
@@ -176,7 +173,7 @@ class InstanceRequestsReader:
                 continue
             # A type that no machine has is a legal wish; a slip of the pen is not.
             hint = spelling_suggestion(part.type, {GPU, *self._types}, cutoff=0.75)
-            if part.type in GPU_NAMES or hint:
+            if part.type in WHOLE_GPUS or hint:
                 why = f"no machine has a device type {in_quotes(part.type)}"
                 problem = f"{why}{hint or f'; write {GPU}'}"
             elif part.type in (CPU, MEMORY) or is_mig_instance(part.type):
@@ -227,7 +224,7 @@ class InstanceRequestsReader:
                 "for in percent, such as koordinator.sh/gpu: 50"
             )
         elif name in amounts:
-            names = ", ".join(GPU_NAMES)
+            names = ", ".join(WHOLE_GPUS)
             yield (
                 f"GPUs are asked for twice; keep one of {names}"
                 if name == GPU
@@ -257,7 +254,7 @@ class InstanceRequestsReader:
 def _other_gpu(name: str) -> str:
     """Return a hint if a name nearly spells the GPUs of a vendor, such as ``nvidia.com/gpus``."""
     domain, slash, kind = name.partition("/")
-    if slash and f"{domain}/{GPU}" in GPU_NAMES and spelling_suggestion(kind, (GPU,), cutoff=0.75):
+    if slash and f"{domain}/{GPU}" in WHOLE_GPUS and spelling_suggestion(kind, (GPU,), cutoff=0.75):
         return f"; did you mean '{domain}/{GPU}'?"
     return ""
 
@@ -272,7 +269,7 @@ def check_extended_name(name: str) -> None:
     if reason := why_resource_is_refused(name):
         raise ValueError(reason)
     if (
-        name in (CPU, MEMORY, *GPU_NAMES)
+        name in (CPU, MEMORY, *WHOLE_GPUS)
         or name.startswith(PREFIX)
         or current_share_resource_name(name)
     ):
@@ -310,7 +307,7 @@ def parse_extended_amount(text: str) -> int:
 
 def device_type_of_written_name(written: str) -> str:
     """Return the device type that a file means by this name."""
-    if written in GPU_NAMES:
+    if written in WHOLE_GPUS:
         return GPU
     return written.removeprefix("nvidia.com/") if written.startswith(_NVIDIA_INSTANCE) else written
 
@@ -375,7 +372,7 @@ def _written(name: str, amounts: Mapping[str, str]) -> str:
 
 def _name(key: str) -> str:
     """Return the one name of a resource that may be spelt in several ways."""
-    if key in GPU_NAMES or key.startswith(_NVIDIA_INSTANCE):
+    if key in WHOLE_GPUS or key.startswith(_NVIDIA_INSTANCE):
         return device_type_of_written_name(key)
     if key.startswith(PREFIX):
         try:
