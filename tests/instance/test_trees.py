@@ -142,6 +142,6 @@ def test_the_parser_in_python_reads_the_same(monkeypatch: pytest.MonkeyPatch) ->
     """
     text = (Path(__file__).parent / "sample.yaml").read_text(encoding="utf-8")
     fast = read_yaml(text, "x")
-    monkeypatch.setattr("placer_models.files.yaml_tree._LOADER", yaml.SafeLoader)
+    monkeypatch.setattr("placer_models.files.yaml_tree.LOADER", yaml.SafeLoader)
 
     assert read_yaml(text, "x") == fast

@@ -166,7 +166,7 @@ def events_of(text: str, monkeypatch: pytest.MonkeyPatch) -> int:
             count += 1
             return super().get_event()
 
-    monkeypatch.setattr("placer_models.kubernetes.yaml_events._LOADER", Counting)
+    monkeypatch.setattr("placer_models.kubernetes.yaml_events.LOADER", Counting)
     assert not any(isinstance(one, str) for one in by_parts(text))
     return count
 

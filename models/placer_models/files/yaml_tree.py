@@ -16,7 +16,7 @@ from placer_models.files.tree import (
     Tree,
 )
 
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """libyaml where it is built in: the parser in Python takes minutes for a big file."""
 
 MERGE_KEY = "<<"
@@ -45,7 +45,7 @@ def read_yaml(text: str, file: str, tell: Tell = lambda done_characters: None) -
     builder = DocumentTreeBuilder(file)
     anchors = YamlAnchors(_parts_of)
     try:
-        for number, event in enumerate(yaml.parse(text, Loader=_LOADER)):
+        for number, event in enumerate(yaml.parse(text, Loader=LOADER)):
             if number % _TOLD_EVERY == 0 and event.start_mark:
                 tell(event.start_mark.index)
             if isinstance(event, yaml.DocumentStartEvent):

@@ -9,7 +9,7 @@ import yaml
 from placer_models.files.anchors import BadYamlAliasError, YamlAnchors
 from placer_models.files.errors import InputError
 from placer_models.files.tree import MAX_DEPTH, DocumentTreeScalar, document_tree_to_plain_values
-from placer_models.files.yaml_tree import MERGE_KEY, MERGES
+from placer_models.files.yaml_tree import LOADER, MERGE_KEY, MERGES
 from placer_models.kubernetes.chunks import (
     CHUNK,
     MAX_OBJECT_CHARACTERS,
@@ -19,8 +19,6 @@ from placer_models.kubernetes.chunks import (
 from placer_models.message_text import in_quotes
 
 _AT_END = "; the file ends here: if it was cut off, get it again"
-
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def iterate_yaml_objects(
@@ -65,7 +63,7 @@ def _parts(
     kept: "LineKeepingStream", file: str, anchors: YamlAnchors[ChunkValue]
 ) -> Iterator[ParsedListItemOrDocument]:
     offset = kept.offset
-    parser = _LOADER(kept)
+    parser = LOADER(kept)
     root: ChunkValue = None
     here: dict[str, ChunkValue] | list[ChunkValue] | None = None
     above: list[dict[str, ChunkValue] | list[ChunkValue] | None] = []
