@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from placer_models.annotations.device_allocated import DeviceAllocatedEntry, grants_of_allocations
+from placer_models.annotations.device_allocated import grants_of_allocations
 from placer_models.annotations.names import DEVICE_ALLOCATED
 from placer_models.cluster import Node
 from placer_models.device import GPU, DeviceKey
@@ -104,7 +104,10 @@ def _listing(node: Node, counted: Collection[str]) -> Node:
 def _named(part: KubePod, node: Node, holders: DeviceHolderLedger) -> tuple[DeviceGrant, ...]:
     """Return the devices that a pod's annotation names."""
     known = {(device.type, device.minor): device for device in node.devices}
-    grants = _allocated(part, node)
+    try:
+        grants = grants_of_allocations(part.allocated or (), node)
+    except ValueError as error:
+        raise KubernetesObjectError(part.identity.title, _ALLOCATED, str(error)) from None
     for grant in grants:
         device = known.get((grant.type, grant.minor))
         if device is None:
@@ -118,14 +121,6 @@ def _named(part: KubePod, node: Node, holders: DeviceHolderLedger) -> tuple[Devi
         if fault := holders.take(device, grant.share, part.identity.title):
             raise KubernetesObjectError(part.identity.title, _ALLOCATED, fault)
     return grants
-
-
-def _allocated(part: KubePod, node: Node) -> tuple[DeviceGrant, ...]:
-    allocations: tuple[DeviceAllocatedEntry, ...] = part.allocated or ()
-    try:
-        return grants_of_allocations(allocations, node)
-    except ValueError as error:
-        raise KubernetesObjectError(part.identity.title, _ALLOCATED, str(error)) from None
 
 
 def _otherwise(
@@ -217,10 +212,8 @@ def _by_kubelet(part: KubePod, node: Node, devices: KubeKoordinatorDevice | None
     uid = part.identity.uid
     for entry in devices.checkpoints if devices and uid else ():
         if entry.pod_uid == uid:
-            meant, kind = (
-                devices_of_checkpoint_entry(entry, node.machine.devices),
-                device_type_counted_by_resource(entry.resource),
-            )
+            meant = devices_of_checkpoint_entry(entry, node.machine.devices)
+            kind = device_type_counted_by_resource(entry.resource)
             found |= meant or set()
             if meant is None:
                 unresolved.add(kind)
