@@ -44,6 +44,12 @@ class Hugepages(TypeChecked):
     count: int
 
 
+def hugepages_of_bytes(amounts: Mapping[int, int]) -> tuple[Hugepages, ...]:
+    """Return the pages that amounts of bytes by page size make up, by size; 0 is left out."""
+    sizes = sorted(amounts.items())
+    return tuple(Hugepages(size, amount // size) for size, amount in sizes if amount)
+
+
 @dataclass(frozen=True, slots=True)
 class NumaNode(TypeChecked):
     """One NUMA node; it may have no CPU, or no memory that pods can have.

@@ -9,7 +9,7 @@ from placer_models.files.part import Json
 from placer_models.message_text import in_quotes
 from placer_models.pod import Pod
 from placer_models.quantity import format_bytes, parse_bytes
-from placer_models.topology import Hugepages
+from placer_models.topology import Hugepages, hugepages_of_bytes
 
 PREFIX = "hugepages-"
 """Resources of this prefix are asked for in bytes, as in Kubernetes."""
@@ -47,8 +47,9 @@ def parse_page_size(size: str) -> int:
 
 def hugepages_asked(amounts: Mapping[str, int]) -> tuple[Hugepages, ...]:
     """Return the pages that the amounts of bytes make up, by size; amounts of 0 are left out."""
-    sizes = {parse_page_size(name.removeprefix(PREFIX)): n for name, n in amounts.items() if n}
-    return tuple(Hugepages(size, amount // size) for size, amount in sorted(sizes.items()))
+    return hugepages_of_bytes(
+        {parse_page_size(name.removeprefix(PREFIX)): n for name, n in amounts.items() if n}
+    )
 
 
 def parse_hugepages_request_bytes(name: str, text: str) -> int:

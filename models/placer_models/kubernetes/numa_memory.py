@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from placer_models.kubernetes.node import KubeNode
 from placer_models.kubernetes.object_fields import KubernetesObjectError
 from placer_models.kubernetes.topology import KubeNumaZone
-from placer_models.topology import Hugepages
+from placer_models.topology import Hugepages, hugepages_of_bytes
 
 _MIB = 2**20
 
@@ -66,9 +66,4 @@ def _pages(
                 held[n] = {**held[n], size: (each + (i < rest)) * size}
             if amount and len(ids) > 1:
                 assumed.append("whose hugepages no zone tells apart: as many on each NUMA node")
-    return {
-        n: tuple(
-            Hugepages(size, amount // size) for size, amount in sorted(held[n].items()) if amount
-        )
-        for n in ids
-    }
+    return {n: hugepages_of_bytes(held[n]) for n in ids}

@@ -17,7 +17,7 @@ from placer_models.kubernetes.pod_devices import with_percent_as_device_count
 from placer_models.kubernetes.pod_terms import ORDINARY, PodAffinityTermContext
 from placer_models.kubernetes.resources import SUMS, KubeResourceList, counts_devices_of
 from placer_models.pod import Container, ContainerRole, DeviceRequest, Resources
-from placer_models.topology import Hugepages
+from placer_models.topology import hugepages_of_bytes
 
 OF_THE_POD = "pod-itself"
 """The container that stands for what a pod asks for beside its containers."""
@@ -94,11 +94,7 @@ def pod_containers_and_device_requests(
                 Resources(
                     cpu_milli=cpu_milli,
                     memory_bytes=one.requests.memory_bytes or 0,
-                    hugepages=tuple(
-                        Hugepages(size, amount // size)
-                        for size, amount in sorted(one.requests.hugepages.items())
-                        if amount
-                    ),
+                    hugepages=hugepages_of_bytes(one.requests.hugepages),
                     devices=_requests(found),
                     extended=tuple(sorted(extended.items())),
                 ),

@@ -52,7 +52,7 @@ from placer_models.machines.sketch import RDMA
 from placer_models.message_text import in_quotes
 from placer_models.policy import AlignmentPolicy
 from placer_models.quantity import format_bytes
-from placer_models.topology import Hugepages
+from placer_models.topology import hugepages_of_bytes
 
 DOCUMENTS = (".yaml", ".yml", ".json")
 """The endings of the files of such objects."""
@@ -134,11 +134,7 @@ def _numa_nodes(part: KubeNodeResourceTopology) -> tuple[DiscoveredNumaNode, ...
     nodes = []
     for id in ids:
         zone = part.zones.get(id, _NO_ZONE)
-        pages = tuple(
-            Hugepages(size, total // size)
-            for size, total in sorted(zone.capacity.hugepages.items())
-            if total >= size
-        )
+        pages = hugepages_of_bytes(zone.capacity.hugepages)
         known = zone.distances.keys() >= set(ids)
         nodes.append(
             DiscoveredNumaNode(
