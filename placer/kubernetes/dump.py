@@ -105,10 +105,8 @@ def read_dump(
     if not objects.nodes and not objects.faults:
         workloads = ", ".join(
             f"{count:,} {kind}"
-            for (kind, count) in (
-                (told.partition(" ")[0], count) for told, count in objects.skipped.items()
-            )
-            if kind in _WORKLOADS
+            for told, count in objects.skipped.items()
+            if (kind := told.partition(" ")[0]) in _WORKLOADS
         )
         message = (
             f"holds {workloads} and no Pod or Node; Placer places the pods that a cluster makes of "
