@@ -224,19 +224,12 @@ def read_pods_bound_to_node(
         owned[one.asked.spec.qos] = owned.get(one.asked.spec.qos, frozenset()) | one.cpus
     memory = held_memory_of_bound_pods(read, node, owned)
     for one, held in zip(read, memory, strict=True):
-        pod = Pod(
-            one.part.identity.name,
-            one.part.identity.namespace,
-            one.asked.spec,
-            one.asked.limits,
-            one.part.kubelet_uid,
-        )
         has_volumes = one.part.volumes.claims or one.part.volumes.disks
         stays = bool(one.part.leaving or one.part.claims or has_volumes or (one.cpus & pinned))
         place = _placement(one, node, owned, held)
         found.running.append(
             RunningPod(
-                pod,
+                one.asked.pod(one.part),
                 place,
                 movable=not stays,
                 illegal=one.illegal,

@@ -115,13 +115,7 @@ def waiting_gangs_of_dump(
         if part.identity.key not in asked_of:
             continue
         asked = asked_of[part.identity.key]
-        pod = Pod(
-            part.identity.name,
-            part.identity.namespace,
-            specs.setdefault(asked.spec, asked.spec),
-            asked.limits,
-            part.kubelet_uid,
-        )
+        pod = replace(asked, spec=specs.setdefault(asked.spec, asked.spec)).pod(part)
         gang = _gang_of(part.gang, objects, found) if part.gang else None
         if gang is not None:
             gang.members.append((part, pod))

@@ -29,7 +29,7 @@ from placer_models.kubernetes.pod_devices import (
 from placer_models.kubernetes.pod_terms import complete_spread_constraints, resolve_written_terms
 from placer_models.legal import spec_faults
 from placer_models.limits import NO_LIMITS, ContainerLimits, PodLimits
-from placer_models.pod import Container, ContainerRole, PodSpec
+from placer_models.pod import Container, ContainerRole, Pod, PodSpec
 from placer_models.policy import (
     AlignmentPolicy,
     BindPolicy,
@@ -59,6 +59,11 @@ class ParsedPodSpec:
     shared_milli: int = 0
     missing: tuple[str, ...] = ()
     waits: tuple[str, ...] = ()
+
+    def pod(self, part: KubePod) -> Pod:
+        """Return the pod that asks for it."""
+        identity = part.identity
+        return Pod(identity.name, identity.namespace, self.spec, self.limits, part.kubelet_uid)
 
 
 def parsed_spec_of_kube_pod(
