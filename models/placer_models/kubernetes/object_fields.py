@@ -178,11 +178,7 @@ class KubeObjectFieldValue(LocatedValue):
         if self.value is None and default is not None:
             return default
         if not isinstance(self.value, str):
-            self.refuse(
-                "is missing"
-                if self.value is None
-                else f"got {self.got}; expected a text, in quotes"
-            )
+            self.refuse(self.missing or f"got {self.got}; expected a text, in quotes")
         return self.value
 
     def texts(self) -> dict[str, str]:
