@@ -1,7 +1,5 @@
 """Node affinity of pods: terms about labels and names of nodes."""
 
-from collections.abc import Sequence
-
 from placer_models.kubernetes.object_fields import KubeObjectFieldValue
 from placer_models.node_affinity import NodeAffinity, NodeTerm, PreferredNodeTerm
 from placer_models.selectors import LabelExpression, SelectorOperator
@@ -41,13 +39,9 @@ def _preferred(part: KubeObjectFieldValue) -> PreferredNodeTerm:
 
 def _term(part: KubeObjectFieldValue) -> NodeTerm:
     fields = part.get("matchFields")
-    expressions = _expressions(part.get("matchExpressions").items())
-    about = _expressions(fields.items())
+    expressions = tuple(map(_expression, part.get("matchExpressions").items()))
+    about = tuple(map(_expression, fields.items()))
     return fields.checked(NodeTerm, expressions, about)
-
-
-def _expressions(parts: Sequence[KubeObjectFieldValue]) -> tuple[LabelExpression, ...]:
-    return tuple(map(_expression, parts))
 
 
 def _expression(part: KubeObjectFieldValue) -> LabelExpression:
