@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import yaml
 
@@ -63,6 +63,7 @@ def _parts(
     kept: "LineKeepingStream", file: str, anchors: YamlAnchors[ChunkValue]
 ) -> Iterator[ParsedListItemOrDocument]:
     offset = kept.offset
+    refused = partial(_refused, file, offset)
     parser = LOADER(kept)
     root: ChunkValue = None
     here: dict[str, ChunkValue] | list[ChunkValue] | None = None
@@ -76,19 +77,15 @@ def _parts(
             what = type(event)
             if what is yaml.ScalarEvent:
                 if event.tag:
-                    raise _refused(
-                        file, offset, event, f"the tag {event.tag!r} is not read; delete it"
-                    )
+                    raise refused(event, f"the tag {event.tag!r} is not read; delete it")
                 if type(here) is dict and key is None:
                     key = event.value
                     if event.anchor:
                         anchors.name(event.anchor, key)
                     if key == MERGE_KEY and not event.style:
-                        raise _refused(file, offset, event, MERGES)
+                        raise refused(event, MERGES)
                     if key in here:
-                        raise _refused(
-                            file, offset, event, f"the key {in_quotes(key)} is given twice"
-                        )
+                        raise refused(event, f"the key {in_quotes(key)} is given twice")
                     continue
                 value: ChunkValue = event.value if event.style else _value(event.value)
                 if event.anchor:
@@ -105,12 +102,7 @@ def _parts(
                     root, begun = value, event.start_mark
             elif what is yaml.MappingStartEvent or what is yaml.SequenceStartEvent:
                 if event.tag or (type(here) is dict and key is None) or len(above) > MAX_DEPTH:
-                    raise _refused(
-                        file,
-                        offset,
-                        event,
-                        "tags, keys of several parts and deep nests are not read",
-                    )
+                    raise refused(event, "tags, keys of several parts and deep nests are not read")
                 new: dict[str, ChunkValue] | list[ChunkValue] = (
                     {} if what is yaml.MappingStartEvent else []
                 )
@@ -144,7 +136,7 @@ def _parts(
                 root = items = None
                 anchors = empty_yaml_anchors()
             elif what is yaml.AliasEvent:
-                value = _aliased(event, anchors, [*above, here], items, file, offset)
+                value = _aliased(event, anchors, [*above, here], items, refused)
                 if here is items and here is not None:
                     yield ParsedListItemOrDocument(
                         value, offset + event.start_mark.line + 1, "", _fields(root)
@@ -154,9 +146,7 @@ def _parts(
                 elif type(here) is dict and key is not None:
                     here[key], key = value, None
                 else:
-                    raise _refused(
-                        file, offset, event, "an alias as a key is not read; write it out"
-                    )
+                    raise refused(event, "an alias as a key is not read; write it out")
             elif what is yaml.StreamEndEvent:
                 return
     finally:
@@ -168,16 +158,15 @@ def _aliased(
     anchors: YamlAnchors[ChunkValue],
     around: list[dict[str, ChunkValue] | list[ChunkValue] | None],
     items: list[ChunkValue] | None,
-    file: str,
-    offset: int,
+    refused: Callable[[yaml.Event, str], InputError],
 ) -> ChunkValue:
     try:
         value = anchors.aliased(event.anchor or "", around)
     except BadYamlAliasError as error:
-        raise _refused(file, offset, event, str(error)) from None
+        raise refused(event, str(error)) from None
     if value is items and items is not None:
         message = f"the alias '*{event.anchor}' names all items of a List; write them out"
-        raise _refused(file, offset, event, message)
+        raise refused(event, message)
     return value
 
 
