@@ -170,8 +170,6 @@ def _roots(text: str, path: Path) -> list[Tree]:
     if text.strip() == "":
         return []
     is_yaml = path.suffix in (".yaml", ".yml")
-    if path.suffix == ".json" or (not is_yaml and _JSON_START.match(text)):
-        with file_reading_progress(file, len(text)) as tell:
-            return [read_json(text, file, tell)]
+    is_json = path.suffix == ".json" or (not is_yaml and _JSON_START.match(text))
     with file_reading_progress(file, len(text)) as tell:
-        return read_yaml(text, file, tell)
+        return [read_json(text, file, tell)] if is_json else read_yaml(text, file, tell)
