@@ -104,7 +104,8 @@ def node_from_joined_objects(
     labels = {**node.identity.labels, **dict(node.features)}
     labels.update([KNOWS_NUMA_NODES] if topology else [])
     labels.update([KNOWS_CPUS] if topology and topology.knows_cpus else [])
-    if _only_counts_gpus(devices, listed, found):
+    named = (*(devices.devices if devices else ()), *listed)
+    if _only_counts_gpus(named, found):
         labels.update([UNNAMED_GPUS])
     if defaults.alignment in BINDING and (topology or node.alignment is not None):
         labels.update([TAKES_DEFAULT_ALIGNMENT])
@@ -128,11 +129,7 @@ def node_from_joined_objects(
         unpooled_cpus=kept if kubelet.has("strict-cpu-reservation") else frozenset(),
         alignment=alignment,
         # Kept on the node, so that machines that differ in nothing else are one.
-        unhealthy=frozenset(
-            (one.type, one.minor)
-            for one in (*(devices.devices if devices else ()), *listed)
-            if not one.healthy
-        ),
+        unhealthy=frozenset((one.type, one.minor) for one in named if not one.healthy),
         closed=_closed(node, topology, assumed),
         cpu_bind=_bind(node, kubelet),
         partitions=table,
@@ -293,11 +290,8 @@ def _devices(
     return tuple(sorted(found, key=lambda device: (device.type, device.minor))), tuple(taken)
 
 
-def _only_counts_gpus(
-    devices: KubeKoordinatorDevice | None, listed: Sequence[Device], found: Sequence[Device]
-) -> bool:
+def _only_counts_gpus(named: Sequence[Device], found: Sequence[Device]) -> bool:
     """Return whether the node's GPUs are only known from zones, which have no names for them."""
-    named = (*(devices.devices if devices else ()), *listed)
     return any(one.type == GPU for one in found) and all(one.type != GPU for one in named)
 
 
