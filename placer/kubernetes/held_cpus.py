@@ -33,7 +33,7 @@ class CpusHeldByClaims:
     def of_pod(self, part: KubePod) -> CpuSet | None:
         """Return the CPUs that a bound pod has by claims, or None if it has unnamed ones."""
         found: set[int] = set()
-        for claim in self._claims(part):
+        for claim in self.objects.claims_of(part):
             cpus = self._of_claim(claim)
             if cpus is None:
                 return None
@@ -42,7 +42,7 @@ class CpusHeldByClaims:
 
     def milli_of_pod(self, part: KubePod) -> int:
         """Return how many milli CPUs a bound pod's claims have of devices of several CPUs."""
-        return sum(map(_milli, self._claims(part)))
+        return sum(map(_milli, self.objects.claims_of(part)))
 
     def known(self) -> dict[str, set[int]]:
         """Return node -> the CPUs that any claim has there, as far as they are named."""
@@ -71,12 +71,6 @@ class CpusHeldByClaims:
                 claim.identity.title,
             )
         return found
-
-    def _claims(self, part: KubePod) -> Iterator[KubeResourceClaim]:
-        for one in part.claims:
-            claim = self.objects.claims.get((part.identity.namespace, one.claim))
-            if claim is not None:
-                yield claim
 
     def _of_claim(self, claim: KubeResourceClaim) -> CpuSet | None:
         """Return the CPUs that a claim has, or None if it has unnamed ones."""

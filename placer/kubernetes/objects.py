@@ -253,6 +253,11 @@ class ClusterObjects:
             if access.includes(name, tuple(sorted(node.identity.labels.items())))
         ]
 
+    def claims_of(self, part: KubePod) -> list[KubeResourceClaim]:
+        """Return the ResourceClaims of a pod, as far as they are known."""
+        keys = ((part.identity.namespace, one.claim) for one in part.claims)
+        return [self.claims[key] for key in keys if key in self.claims]
+
     def counts_by_kind(self) -> Counter[str]:
         """Return how many objects of each kind were read."""
         counts = {kind: len(self._kept(read)) for kind, read in _KINDS.items()}

@@ -145,10 +145,8 @@ def claim_patches(dump: DumpWithPlacement) -> Iterator[EmittedFile]:
             raise _without_uid(one.part.identity.title, dump.objects)
         reserves = pod_as_claim_consumer(one.part.identity)
         given = _devices_of(one, asked, pools)
-        for source in one.part.claims:
-            claim = dump.objects.claims.get((one.part.identity.namespace, source.claim))
-            if claim is None:
-                continue  # it is not made from its template yet
+        # Without those that are not made from their templates yet.
+        for claim in dump.objects.claims_of(one.part):
             key = claim.identity.key
             status = statuses.setdefault(key, {"reservedFor": list(claim.reserved_for)})
             reserved = status["reservedFor"]
@@ -156,7 +154,7 @@ def claim_patches(dump: DumpWithPlacement) -> Iterator[EmittedFile]:
                 reserved.append(reserves)
             users.setdefault(key, []).append(one.part.identity)
             if claim.allocation is None and (
-                pod_label_of_claim_holder(source.claim) not in _followed(one)
+                pod_label_of_claim_holder(claim.identity.name) not in _followed(one)
             ):
                 mine = [handed for handed in given if handed[0].claim is claim]
                 status["allocation"] = claim_allocation(one.node.name, mine, dump.objects)

@@ -136,9 +136,7 @@ def _with_sharers(
 
 def _unmet(one: EmittedPod, objects: ClusterObjects) -> set[NamespacedName]:
     """Return the claims of a pod that were given nothing yet."""
-    keys = {(one.part.identity.namespace, source.claim) for source in one.part.claims}
-    known = {key: objects.claims.get(key) for key in keys}
-    return {key for key, claim in known.items() if claim is not None and claim.allocation is None}
+    return {claim.identity.key for claim in objects.claims_of(one.part) if claim.allocation is None}
 
 
 def _check_whole(gang: Gang, placed: int) -> None:
