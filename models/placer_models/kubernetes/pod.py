@@ -225,7 +225,10 @@ def read_kube_pod(found: Object) -> KubePod:
         gang=gang_of(root, identity.namespace),
         cpus=read_annotation(root, read_resource_spec_annotation, RESOURCE_SPEC) or NO_SPEC,
         alignment=read_json_annotation(root, _alignment, NUMA_TOPOLOGY_SPEC),
-        devices=_device_wishes(root),
+        devices=DeviceRequestAnnotations(
+            read_annotation(root, read_device_hints_annotation, DEVICE_ALLOCATE_HINT) or {},
+            read_json_annotation(root, _joint, DEVICE_JOINT_ALLOCATE),
+        ),
         status=read_annotation(root, read_resource_status_annotation, RESOURCE_STATUS),
         memory_status=read_annotation(root, read_resource_status_annotation, MEMORY_STATUS),
         allocated=read_annotation(root, read_device_allocated_annotation, DEVICE_ALLOCATED),
@@ -376,13 +379,6 @@ def _alignment(whole: LocatedJsonValue) -> AlignmentPolicy | None:
     fields = whole.fields(("numaTopologyPolicy", "singleNUMANodeExclusive", "numaAllocateStrategy"))
     said = fields.get("numaTopologyPolicy")
     return said.word(AlignmentPolicy) if said is not None and said.value != "" else None
-
-
-def _device_wishes(root: KubeObjectFieldValue) -> DeviceRequestAnnotations:
-    return DeviceRequestAnnotations(
-        read_annotation(root, read_device_hints_annotation, DEVICE_ALLOCATE_HINT) or {},
-        read_json_annotation(root, _joint, DEVICE_JOINT_ALLOCATE),
-    )
 
 
 def _joint(whole: LocatedJsonValue) -> JointDevicesRequest | None:
