@@ -100,10 +100,8 @@ def resource_class_request_of_pod(
     spec: PodSpec, classes: Sequence[str], totals: Mapping[str, int]
 ) -> StrategyPodRequest:
     """Return what a pod asks of a node with these totals."""
-    taken, asked = (
-        resource_class_amounts_taken_by_pod(spec, totals),
-        scored_resource_classes_asked_by(spec),
-    )
+    taken = resource_class_amounts_taken_by_pod(spec, totals)
+    asked = scored_resource_classes_asked_by(spec)
     return StrategyPodRequest(
         tuple(taken.get(name, 0) for name in classes),
         tuple(i for i, name in enumerate(classes) if name in asked and name in totals),

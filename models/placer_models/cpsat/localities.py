@@ -144,10 +144,8 @@ def a_pod_touches_the_packages_of_its_cells(
 ) -> None:
     """What a pod has on a NUMA node is in the package of the node's CPUs, if they share one."""
     for assignment in x.assignments:
-        close, used_cells = (
-            existing_locality_vars(assignment).close,
-            existing_cell_vars(assignment).used,
-        )
+        close = existing_locality_vars(assignment).close
+        used_cells = existing_cell_vars(assignment).used
         if close is None:
             continue
         literals = dict(zip(close.keys, close.touched, strict=True))

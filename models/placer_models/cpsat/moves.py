@@ -102,11 +102,8 @@ def _homes(problem: Problem, x: PlacementVariables) -> Iterator[tuple[IntVar, As
 
 def _amounts(assignment: Assignment, home: Choice) -> Iterator[tuple[Expression, int]]:
     """Yield pairs of what the assignment takes and what the pod has at home."""
-    cores, own, pool = (
-        existing_core_take_vars(assignment),
-        existing_cell_vars(assignment),
-        assignment.part(BoundPodPoolVariables),
-    )
+    cores, own = existing_core_take_vars(assignment), existing_cell_vars(assignment)
+    pool = assignment.part(BoundPodPoolVariables)
     for part, had in zip(cores, home.cores[: len(cores)], strict=True):
         yield part.whole, had.whole
         yield part.threads, had.threads
