@@ -32,6 +32,7 @@ from placer_models.links.best import best_pair_sum
 from placer_models.links.board import LinkedDeviceClasses, pair_sum
 from placer_models.links.usable import total_devices_in_usable_sets
 from placer_models.problem.banks import DeviceBank
+from placer_models.problem.dimensions import amounts_left
 from placer_models.problem.problem import Fit, Problem, Shape
 from placer_models.problem.tasks import ProblemGang
 from placer_models.rule_family import RuleFamilyName
@@ -150,7 +151,8 @@ def usable_points_of_gpu_sets_expr(
             takers = [one for one in assignments if one.shape.count_of(GPU)]
             most = sum(bank.free) if takers else 0
             rows = {
-                counts: GPU_POINTS * total_devices_in_usable_sets(bank.board, _left(bank, counts))
+                counts: GPU_POINTS
+                * total_devices_in_usable_sets(bank.board, amounts_left(bank.free, counts))
                 for counts in _counts(bank.free, most)
             }
             taken = [
@@ -168,10 +170,6 @@ def _counts(room: tuple[int, ...], most: int) -> Iterator[tuple[int, ...]]:
     """Yield every choice of at most that many devices, as counts of each equivalence class."""
     ranges = [range(min(free, most) + 1) for free in room]
     return (counts for counts in product(*ranges) if sum(counts) <= most)
-
-
-def _left(bank: DeviceBank, taken: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(free - t for free, t in zip(bank.free, taken, strict=True))
 
 
 def _looked_up(
