@@ -316,7 +316,9 @@ def with_homes(
     return replace(
         instance,
         nodes=tuple(
-            _with_home(node, at_home[node.name], in_use=node.name in in_use)
+            replace(
+                node, homes=tuple(at_home[node.name]), opened=node.offered and node.name in in_use
+            )
             if node.name in at_home or (node.offered and node.name in in_use)
             else node
             for node in instance.nodes
@@ -327,11 +329,6 @@ def with_homes(
         gone=gone,
         is_question=True,
     )
-
-
-def _with_home(node: Node, homes: Sequence[PodPlacement], *, in_use: bool) -> Node:
-    """Return the node as the question has it: who is at home there, and whether it is open."""
-    return replace(node, homes=tuple(homes), opened=node.offered and in_use)
 
 
 def is_where_it_was(place: PodPlacement, home: PodPlacement, *, owns_cpus: bool) -> bool:
