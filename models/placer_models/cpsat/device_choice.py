@@ -1,6 +1,5 @@
 """Device choice: the tier about which devices give shares (B14)."""
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import gcd
@@ -12,9 +11,11 @@ from placer_models.cpsat.devices import taken_free_device_counts
 from placer_models.cpsat.family import ModelFamily, always, never
 from placer_models.cpsat.shares import (
     DeviceOpenedForSharesVariables,
+    DevicePosition,
     DeviceShareVariables,
     Opened,
     existing_share_vars,
+    share_vars_by_device,
 )
 from placer_models.device_share import (
     MILLION,
@@ -30,9 +31,6 @@ from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Problem
 from placer_models.rule_family import RuleFamilyName
 
-Position = tuple[int, int, int]
-"""The indices of a bank, of an equivalence class in it, and of a device in that."""
-
 
 def share_distance_from_chosen_device_expr(
     model: CpModel, problem: Problem, x: PlacementVariables
@@ -45,7 +43,7 @@ def share_distance_from_chosen_device_expr(
         devices = _Devices(model, node, assignments, opened)
         for assignment in assignments:
             for taken in existing_share_vars(assignment):
-                if assignment.shape.shares[taken.take.need].choice is not None:
+                if taken.need.choice is not None:
                     off = model.new_int_var(
                         0, MILLION, f"off[{assignment.unit},{node.name},{taken.take}]"
                     )
@@ -59,7 +57,7 @@ class _Devices:
     """The devices of a node that can give shares.
 
     Attributes:
-        takes: Device -> the shares of it that pods may have.
+        takes: Device that gives shares -> those that pods may have.
         used: (device, which quantities are asked of it) -> how much of it is used.
         known: (device, amounts) -> whether it can give the amounts beside all that it gives.
         spare: (bank, equivalence class) -> whether a free device of the class stays free.
@@ -70,22 +68,18 @@ class _Devices:
     node: NodeState
     assignments: Sequence[Assignment]
     opened: Opened
-    takes: defaultdict[Position, list[tuple[Assignment, DeviceShareVariables]]] = field(init=False)
-    used: dict[tuple[Position, tuple[bool, ...]], IntVar] = field(default_factory=dict)
-    known: dict[tuple[Position, ShareAmounts], IntVar] = field(default_factory=dict)
+    takes: dict[DevicePosition, list[DeviceShareVariables]] = field(init=False)
+    used: dict[tuple[DevicePosition, tuple[bool, ...]], IntVar] = field(default_factory=dict)
+    known: dict[tuple[DevicePosition, ShareAmounts], IntVar] = field(default_factory=dict)
     spare: dict[tuple[int, int], IntVar] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.takes = defaultdict(list)
-        for assignment in self.assignments:
-            for taken in existing_share_vars(assignment):
-                self.takes[taken.take[:3]].append((assignment, taken))
+        self.takes = share_vars_by_device(self.assignments)
 
     def compare(self, assignment: Assignment, taken: DeviceShareVariables, off: IntVar) -> None:
         """Make ``off`` at least how far the device is off the best one, if the share is on it."""
-        need = assignment.shape.shares[taken.take.need]
+        need, here = taken.need, taken.device
         least = need.choice is DeviceChoicePolicy.LEAST_USED
-        here = taken.take[:3]
         totals = self.node.banks[here[0]].shareable[here[1]][here[2]].totals
         own = device_usage_millionths(taken.amounts, whole_device_amounts(totals), taken.amounts)
         used_here = self._used(here, taken.amounts) - own
@@ -97,33 +91,32 @@ class _Devices:
             conditions = [
                 taken.count,
                 self._fits(other, device, amounts),
-                *(~another.count for another in mine if another.take[:3] == other),
+                *(~another.count for another in mine if another.device == other),
             ]
             if other in self.opened:
                 conditions.append(self.opened[other])
             used = self._used(other, amounts)
             beyond = used_here - used if least else used - used_here
             self.model.add(off >= beyond).only_enforce_if(conditions)
-        for class_index in self._free_classes(assignment, taken) if least else ():
+        for class_index in self._free_classes(taken) if least else ():
             free = self._spare(here[0], class_index)
             self.model.add(off >= used_here).only_enforce_if([taken.count, free])
 
-    def _of_bank(self, bank: int) -> Iterator[tuple[Position, ShareableDevice]]:
+    def _of_bank(self, bank: int) -> Iterator[tuple[DevicePosition, ShareableDevice]]:
         for class_index, devices in enumerate(self.node.banks[bank].shareable):
             for at, device in enumerate(devices):
                 yield (bank, class_index, at), device
 
-    def _free_classes(self, assignment: Assignment, taken: DeviceShareVariables) -> Iterator[int]:
+    def _free_classes(self, taken: DeviceShareVariables) -> Iterator[int]:
         """Yield the equivalence classes with a free device that could give the share."""
-        need, index = assignment.shape.shares[taken.take.need], taken.take.bank
-        bank = self.node.banks[index]
-        for class_index, devices in enumerate(bank.shareable):
+        need = taken.need
+        for class_index, devices in enumerate(self.node.banks[taken.take.bank].shareable):
             if any(
                 not device.shared and device.takes(need.share, need.function) for device in devices
             ):
                 yield class_index
 
-    def _used(self, position: Position, asked: ShareAmounts) -> IntVar:
+    def _used(self, position: DevicePosition, asked: ShareAmounts) -> IntVar:
         """Return how much of a device is used in all, in millionths, adding up pod by pod."""
         key = position, tuple(map(bool, asked))
         if key not in self.used:
@@ -132,7 +125,7 @@ class _Devices:
             has = whole_device_amounts(device.totals)
             new = [
                 device_usage_millionths(taken.amounts, has, asked) * taken.count
-                for _, taken in self.takes[position]
+                for taken in self.takes.get(position, ())
             ]
             used = self.model.new_int_var(0, MILLION, f"used[{self.node.name},{key}]")
             before = device_usage_millionths(share_amounts_left(has, device.left), has, asked)
@@ -140,13 +133,15 @@ class _Devices:
             self.used[key] = used
         return self.used[key]
 
-    def _fits(self, position: Position, device: ShareableDevice, amounts: ShareAmounts) -> IntVar:
+    def _fits(
+        self, position: DevicePosition, device: ShareableDevice, amounts: ShareAmounts
+    ) -> IntVar:
         """Return a literal that is true where a device can give the amounts beside all it gives."""
         key = position, amounts
         if key not in self.known:
             fits = self.known[key] = self.model.new_bool_var(f"fits[{self.node.name},{key}]")
             lacks = []
-            takes = [taken for _, taken in self.takes[position]]
+            takes = self.takes.get(position, ())
             for i, (left, amount) in enumerate(zip(device.left, amounts, strict=True)):
                 wanted = [taken.amounts[i] for taken in takes]
                 unit = gcd(*wanted)

@@ -6,8 +6,8 @@ from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from placer_models.cpsat.assignment import Expression, PlacementVariables
 from placer_models.cpsat.family import ModelFamily, always, never
-from placer_models.cpsat.shares import DeviceShareVariables, existing_share_vars
-from placer_models.device import FunctionSelector, admits_virtual_function
+from placer_models.cpsat.shares import DeviceShareVariables, share_vars_by_device
+from placer_models.device import admits_virtual_function
 from placer_models.problem.banks import ShareableDevice
 from placer_models.problem.problem import Problem
 from placer_models.rule_family import RuleFamilyName
@@ -23,31 +23,20 @@ def virtual_functions_fit_their_device(
     wishes to labels, within these counts, is a matching of shares to virtual functions.
     """
     for node, assignments in zip(problem.nodes, x.on_node, strict=True):
-        wanted: defaultdict[
-            tuple[int, int, int], list[tuple[FunctionSelector, DeviceShareVariables]]
-        ]
-        wanted = defaultdict(list)
-        for assignment in assignments:
-            for take in existing_share_vars(assignment):
-                bank, class_index, at, need = take.take
-                function = assignment.shape.shares[need].function
-                if function is not None:
-                    wanted[bank, class_index, at].append((function, take))
-        for (bank, class_index, at), takes in wanted.items():
+        for (bank, class_index, at), takes in share_vars_by_device(assignments).items():
             name = f"{node.name},{bank},{class_index},{at}"
             _flow(model, node.banks[bank].shareable[class_index][at], takes, name)
 
 
 def _flow(
-    model: CpModel,
-    device: ShareableDevice,
-    takes: list[tuple[FunctionSelector, DeviceShareVariables]],
-    name: str,
+    model: CpModel, device: ShareableDevice, takes: list[DeviceShareVariables], name: str
 ) -> None:
     """Share the free virtual functions of a device out to the wishes."""
     given: defaultdict[Labels, list[Expression]] = defaultdict(list)
-    for wish in dict.fromkeys(function for function, _ in takes):
-        asked = LinearExpr.sum([take.count for function, take in takes if function == wish])
+    for wish in dict.fromkeys(take.need.function for take in takes):
+        if wish is None:
+            continue
+        asked = LinearExpr.sum([take.count for take in takes if take.need.function == wish])
         fitting = [
             (i, *kind)
             for i, kind in enumerate(device.functions)

@@ -11,10 +11,13 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 from placer_models.cpsat.assignment import Assignment, PlacementVariables
 from placer_models.cpsat.family import Hint, KnownPlacement, ModelFamily, Value, always
 from placer_models.device_share import ShareAmounts
-from placer_models.problem.banks import DeviceBank, DeviceChosenForShare
+from placer_models.problem.banks import DeviceBank, DeviceChosenForShare, DeviceShareNeed
 from placer_models.problem.node_state import NodeState
 from placer_models.problem.problem import Choice, Problem, Shape
 from placer_models.rule_family import RuleFamilyName
+
+DevicePosition = tuple[int, int, int]
+"""The indices of a bank, of an equivalence class in it, and of a device in that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,18 +25,22 @@ class DeviceShareVariables:
     """Shares of one device that the pods of an assignment have, for one of their needs.
 
     Attributes:
-        take: The device and the need.
+        take: The device and the need, by their indices.
+        need: The need itself.
         count: How many such shares there are.
+        most: Upper bound of count.
         amounts: What each share takes of the device.
 
     """
 
     take: DeviceChosenForShare
+    need: DeviceShareNeed
     count: IntVar
+    most: int
     amounts: ShareAmounts
 
     @property
-    def device(self) -> tuple[int, int, int]:
+    def device(self) -> DevicePosition:
         """The indices of the device's bank, of its class there, and of the device in that."""
         return self.take.bank, self.take.class_index, self.take.device_index
 
@@ -45,8 +52,8 @@ class AssignmentDeviceSharesVariables:
     counts: tuple[DeviceShareVariables, ...]
 
 
-Opened = Mapping[tuple[int, int, int], IntVar]
-"""(bank, class, index) of a device that was free -> whether it gives shares."""
+Opened = Mapping[DevicePosition, IntVar]
+"""A device that was free -> whether it gives shares."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +67,17 @@ def existing_share_vars(assignment: Assignment) -> tuple[DeviceShareVariables, .
     """Return the shares that the pods could have."""
     shares = assignment.part(AssignmentDeviceSharesVariables)
     return shares.counts if shares else ()
+
+
+def share_vars_by_device(
+    assignments: Iterable[Assignment],
+) -> dict[DevicePosition, list[DeviceShareVariables]]:
+    """Return the shares of each device that the pods of some assignments could have."""
+    found: defaultdict[DevicePosition, list[DeviceShareVariables]] = defaultdict(list)
+    for assignment in assignments:
+        for share in existing_share_vars(assignment):
+            found[share.device].append(share)
+    return found
 
 
 def most_pods_by_shares(problem: Problem, shape: int, node: NodeState, most: int) -> int:
@@ -96,14 +114,11 @@ def _counts(
                     amounts = device.takes(need.share, need.function)
                     if amounts is None:
                         continue
-                    count = model.new_int_var(
-                        0,
-                        device.room_for(need.share, assignment.most, need.function),
-                        f"share[{assignment.name},{bank.type},{class_index},{at},{index}]",
-                    )
-                    yield DeviceShareVariables(
-                        DeviceChosenForShare(position, class_index, at, index), count, amounts
-                    )
+                    most = device.room_for(need.share, assignment.most, need.function)
+                    name = f"share[{assignment.name},{bank.type},{class_index},{at},{index}]"
+                    count = model.new_int_var(0, most, name)
+                    take = DeviceChosenForShare(position, class_index, at, index)
+                    yield DeviceShareVariables(take, need, count, most, amounts)
 
 
 def opened_device_literals(
@@ -112,13 +127,12 @@ def opened_device_literals(
     """Create a literal for every free device that could give shares, in order."""
     found = []
     for node, here in zip(problem.nodes, x.on_node, strict=True):
-        reached = sorted({share.device for one in here for share in existing_share_vars(one)})
         found.append(
             {
                 (bank, class_index, at): model.new_bool_var(
                     f"opened[{node.name},{bank},{class_index},{at}]"
                 )
-                for bank, class_index, at in reached
+                for bank, class_index, at in sorted(share_vars_by_device(here))
                 if not node.banks[bank].shareable[class_index][at].shared
             }
         )
@@ -184,21 +198,14 @@ def shares_of_a_pod_are_on_different_devices(
     """A pod has at most one share of a device; pods with one share each are counted together."""
     for assignment in x.assignments:
         if len(assignment.shape.shares) > 1:
-            here: defaultdict[tuple[int, int, int], list[IntVar]] = defaultdict(list)
-            for take in existing_share_vars(assignment):
-                here[take.device].append(take.count)
-            for counts in here.values():
-                model.add(LinearExpr.sum(counts) <= assignment.count)
+            for takes in share_vars_by_device([assignment]).values():
+                model.add(LinearExpr.sum([take.count for take in takes]) <= assignment.count)
 
 
 def shares_fit_their_device(model: CpModel, problem: Problem, x: PlacementVariables) -> None:
     """The shares of a device take no more than is left of it."""
     for node, assignments in zip(problem.nodes, x.on_node, strict=True):
-        here: defaultdict[tuple[int, int, int], list[DeviceShareVariables]] = defaultdict(list)
-        for assignment in assignments:
-            for take in existing_share_vars(assignment):
-                here[take.device].append(take)
-        for (bank, class_index, at), takes in here.items():
+        for (bank, class_index, at), takes in share_vars_by_device(assignments).items():
             device = node.banks[bank].shareable[class_index][at]
             counts = [take.count for take in takes]
             amounts = zip(*(take.amounts for take in takes), strict=True)
@@ -212,17 +219,10 @@ def shares_fit_their_device(model: CpModel, problem: Problem, x: PlacementVariab
 def a_device_with_shares_is_opened(model: CpModel, problem: Problem, x: PlacementVariables) -> None:
     """A free device of which a pod has a share is opened: it is not free any more."""
     for assignment in x.assignments:
-        node = problem.nodes[assignment.node]
+        opened = x.part(DeviceOpenedForSharesVariables).of_node[assignment.node]
         for take in existing_share_vars(assignment):
-            opened = (
-                x.part(DeviceOpenedForSharesVariables).of_node[assignment.node].get(take.device)
-            )
-            if opened is not None:
-                bank, class_index, at = take.device
-                need = assignment.shape.shares[take.take.need]
-                device = node.banks[bank].shareable[class_index][at]
-                most = device.room_for(need.share, assignment.most, need.function)
-                model.add(take.count <= most * opened)
+            if take.device in opened:
+                model.add(take.count <= take.most * opened[take.device])
 
 
 def devices_are_opened_in_order(model: CpModel, problem: Problem, x: PlacementVariables) -> None:
