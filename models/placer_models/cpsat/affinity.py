@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Expression, PlacementVariables
+from placer_models.cpsat.assignment import Assignment, Expression, PlacementVariables, pods_expr
 from placer_models.cpsat.envelope import ordered_pair_count_var
 from placer_models.cpsat.family import ModelFamily, always, never
 from placer_models.domains import NO_DOMAIN
@@ -58,7 +58,7 @@ def pods_keep_apart(model: CpModel, problem: Problem, x: PlacementVariables) -> 
         if meeting.node == NO_DOMAIN:
             continue
         clear = _clear(model, meeting)
-        model.add(_count(meeting.mine) <= _most(meeting.mine) * clear)
+        model.add(pods_expr(meeting.mine) <= _most(meeting.mine) * clear)
 
 
 def affine_pods_come_together(model: CpModel, problem: Problem, x: PlacementVariables) -> None:
@@ -70,8 +70,8 @@ def affine_pods_come_together(model: CpModel, problem: Problem, x: PlacementVari
         if meeting.number not in alone:
             alone[meeting.number] = _alone(model, problem, x, meeting)
         here = model.new_bool_var(f"together{meeting.name}")
-        model.add(_count(meeting.mine) <= _most(meeting.mine) * here)
-        model.add(_count(meeting.meant) >= meeting.enough * here - alone[meeting.number])
+        model.add(pods_expr(meeting.mine) <= _most(meeting.mine) * here)
+        model.add(pods_expr(meeting.meant) >= meeting.enough * here - alone[meeting.number])
 
 
 def affinity_weight_lost_expr(
@@ -81,10 +81,10 @@ def affinity_weight_lost_expr(
     terms: list[Expression] = []
     for meeting in _meetings(problem, x, apart=False, required=False):
         if meeting.node == NO_DOMAIN:
-            terms.append(meeting.task.weight * _count(meeting.mine))
+            terms.append(meeting.task.weight * pods_expr(meeting.mine))
         elif meeting.node not in meeting.task.here:
             kept = model.new_bool_var(f"with{meeting.name}")
-            model.add(_count(meeting.meant) >= meeting.enough * kept)
+            model.add(pods_expr(meeting.meant) >= meeting.enough * kept)
             terms.append(meeting.task.weight * _unless(model, meeting, kept))
     terms.append(_pairs_too_near(model, problem, x))
     return LinearExpr.sum(terms)
@@ -171,7 +171,7 @@ def _clear(model: CpModel, meeting: _Meeting) -> IntVar:
     clear = model.new_bool_var(f"apart{meeting.name}")
     fewest = meeting.enough - 1
     beyond = max(0, _most(meeting.meant) - fewest)
-    model.add(_count(meeting.meant) <= fewest + beyond * (1 - clear))
+    model.add(pods_expr(meeting.meant) <= fewest + beyond * (1 - clear))
     return clear
 
 
@@ -179,7 +179,7 @@ def _unless(model: CpModel, meeting: _Meeting, kept: IntVar) -> IntVar:
     """Return a variable that is at least the count of mine, unless the literal is true."""
     most = _most(meeting.mine)
     unmet = model.new_int_var(0, most, f"unmet{meeting.name}")
-    model.add(unmet >= _count(meeting.mine) - most * kept)
+    model.add(unmet >= pods_expr(meeting.mine) - most * kept)
     return unmet
 
 
@@ -198,12 +198,8 @@ def _alone(
     ]
     alone = model.new_bool_var(f"alone[{meeting.number}]")
     most = sum(1 for shape in problem.pods if shape in meeting.task.matches)
-    model.add(_count(meant) <= 1 + most * (1 - alone))
+    model.add(pods_expr(meant) <= 1 + most * (1 - alone))
     return alone
-
-
-def _count(assignments: tuple[Assignment, ...] | list[Assignment]) -> LinearExpr:
-    return LinearExpr.sum([assignment.count for assignment in assignments])
 
 
 def _most(assignments: tuple[Assignment, ...]) -> int:

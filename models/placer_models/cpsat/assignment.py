@@ -1,6 +1,6 @@
 """Assignment variables: how many pods of each unit run on each node."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -69,6 +69,11 @@ class Assignment:
         return found
 
 
+def pods_expr(assignments: Iterable[Assignment]) -> LinearExpr:
+    """Return how many pods the assignments have together."""
+    return LinearExpr.sum([assignment.count for assignment in assignments])
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class PlacementVariables:
     """The variables of a model: which pods run where.
@@ -102,7 +107,7 @@ class PlacementVariables:
 
     def placed(self, unit: int) -> Expression:
         """Return how many pods of the unit have a place."""
-        return LinearExpr.sum([assignment.count for assignment in self.of_unit[unit]])
+        return pods_expr(self.of_unit[unit])
 
     def units_of_gang(self, gang: int) -> Iterator[int]:
         """Yield the indices of the gang's units."""

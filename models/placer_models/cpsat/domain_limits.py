@@ -6,7 +6,7 @@ from functools import partial
 
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Expression, PlacementVariables
+from placer_models.cpsat.assignment import Assignment, Expression, PlacementVariables, pods_expr
 from placer_models.cpsat.family import ModelFamily, always, never
 from placer_models.domains import NO_DOMAIN
 from placer_models.problem.problem import Problem
@@ -53,10 +53,7 @@ def _beyond(
         if domain != NO_DOMAIN:
             counted[domain] += [assignment] if shape in task.matches else []
             asking[domain] += [assignment] if shape in task.asking else []
-    counts = [
-        here + LinearExpr.sum([assignment.count for assignment in counted[domain]])
-        for domain, here in enumerate(task.here)
-    ]
+    counts = [here + pods_expr(counted[domain]) for domain, here in enumerate(task.here)]
     most = [
         here + sum(assignment.most for assignment in counted[domain]) - task.most
         for domain, here in enumerate(task.here)

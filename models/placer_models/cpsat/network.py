@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Expression, PlacementVariables
+from placer_models.cpsat.assignment import Assignment, Expression, PlacementVariables, pods_expr
 from placer_models.cpsat.family import ModelFamily, always, never
 from placer_models.cpsat.gangs import GangVariables
 from placer_models.goals import GATHERING
@@ -28,7 +28,7 @@ def members_of_a_domain_are_limited(
     for gang, task in _tasks(problem, GangNetworkLevelRuleKind.SPREAD, required=True):
         for assignments in _by_domain(problem, x, gang, task).values():
             if _most(problem, gang, assignments) > task.count:
-                model.add(_members(assignments) <= task.count)
+                model.add(pods_expr(assignments) <= task.count)
 
 
 def members_of_a_domain_come_in_multiples(
@@ -44,7 +44,7 @@ def members_of_a_domain_come_in_multiples(
                 _most(problem, gang, assignments) // task.count,
                 f"times[{gang},{task.level},{domain}]",
             )
-            model.add(_members(assignments) == task.count * times)
+            model.add(pods_expr(assignments) == task.count * times)
 
 
 def gathering_excess_expr(model: CpModel, problem: Problem, x: PlacementVariables) -> Expression:
@@ -59,7 +59,7 @@ def gathering_excess_expr(model: CpModel, problem: Problem, x: PlacementVariable
             beyond = _most(problem, gang, assignments) - task.count
             if beyond > 0:
                 over = model.new_int_var(0, beyond, f"over[{gang},{task.level},{domain}]")
-                model.add(over >= _members(assignments) - task.count)
+                model.add(over >= pods_expr(assignments) - task.count)
                 terms.append(over)
     return LinearExpr.sum(terms)
 
@@ -95,13 +95,9 @@ def _here(
         for assignment in assignments:
             model.add(assignment.count <= assignment.most * literal)
         # In integers this follows from the above; relaxed, it says how many domains are needed.
-        model.add(_members(assignments) <= _most(problem, gang, assignments) * literal)
+        model.add(pods_expr(assignments) <= _most(problem, gang, assignments) * literal)
         literals.append(literal)
     return literals
-
-
-def _members(assignments: list[Assignment]) -> LinearExpr:
-    return LinearExpr.sum([assignment.count for assignment in assignments])
 
 
 def _most(problem: Problem, gang: int, assignments: list[Assignment]) -> int:

@@ -6,7 +6,7 @@ from math import prod
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Expression, PlacementVariables
+from placer_models.cpsat.assignment import Assignment, Expression, PlacementVariables, pods_expr
 from placer_models.cpsat.family import ModelFamily, always, never
 from placer_models.cpsat.opened import hold_to_what_a_used_node_has
 from placer_models.goals import (
@@ -99,7 +99,7 @@ def spread_strategy_pod_pairs_expr(
     """Count the pairs of pods on one node of which one is new, or both are."""
     terms: list[Expression] = []
     for node, load, assignments in _loads(problem, x):
-        count = LinearExpr.sum([assignment.count for assignment in assignments])
+        count = pods_expr(assignments)
         most = min(len(problem.pods), sum(assignment.most for assignment in assignments))
         terms += [load.running * count, _pairs_of(model, count, most, f"pairs[{node.name}]")]
     return LinearExpr.sum(terms)
@@ -204,7 +204,7 @@ def _groups(
         count = members[0].count
         if len(members) > 1:
             count = model.new_int_var(0, most, f"alike[{node.name},{i}]")
-            model.add(count == LinearExpr.sum([assignment.count for assignment in members]))
+            model.add(count == pods_expr(members))
         groups.append((ask, count, most))
     return groups
 

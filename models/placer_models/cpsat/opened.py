@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Expression, PlacementVariables
+from placer_models.cpsat.assignment import Assignment, Expression, PlacementVariables, pods_expr
 from placer_models.cpsat.family import Hint, KnownPlacement, ModelFamily, always, never
 from placer_models.goals import OPENED
 from placer_models.problem.node_state import NodeState
@@ -80,9 +80,7 @@ def equal_offers_are_used_in_order(model: CpModel, problem: Problem, x: Placemen
     This cuts off only renamings of nodes, as `equal_units_come_in_order` does for pods.
     """
     for members in equal_offered_nodes(problem):
-        loads = [
-            LinearExpr.sum([assignment.count for assignment in x.on_node[node]]) for node in members
-        ]
+        loads = [pods_expr(x.on_node[node]) for node in members]
         for earlier, later in pairwise(loads):
             model.add(earlier >= later)
         found = x.part(OpenedNodeVariables).literals
