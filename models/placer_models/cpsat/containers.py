@@ -206,10 +206,10 @@ def _held(node: NodeState, assignment: Assignment) -> Iterator[list[Expression]]
         yield [*(row or (0,) * len(node.cells)), 0]
     for kind, _ in assignment.shape.devices:
         devices: list[Expression] = [0] * (len(node.cells) + 1)
-        for bank, taken in zip(node.banks, existing_device_vars(assignment).whole, strict=True):
-            if bank.type == kind:
-                for cell, count in zip(bank.cells, taken, strict=True):
-                    devices[-1 if cell is None else cell] += count
+        index = node.bank_index(kind)
+        taken = existing_device_vars(assignment).whole[index]
+        for cell, count in zip(node.banks[index].cells, taken, strict=True):
+            devices[-1 if cell is None else cell] += count
         yield devices
 
 

@@ -38,8 +38,7 @@ def _groups(problem: Problem, assignment: Assignment) -> Expression:
     assert fit is not None, "a strategy of groups without any"
     assert joint is not None, "as above"
     kind, _ = fit.types[0]
-    banks = problem.nodes[assignment.node].banks
-    at = next(i for i, bank in enumerate(banks) if bank.type == kind)
+    at = problem.nodes[assignment.node].bank_index(kind)
     alone = [
         touched_device_count_expr(assignment, at, class_index)
         for class_index, group in enumerate(fit.groups[0])

@@ -217,28 +217,19 @@ def a_pod_has_its_devices_within_their_scope(
         for kind, scope in assignment.shape.scopes:
             if kind == GPU:
                 continue
-            for index, bank in enumerate(node.banks):
-                if bank.type != kind:
-                    continue
-                taken = [
-                    touched_device_count_expr(assignment, index, class_index)
-                    for class_index in range(len(bank.free))
-                ]
-                inside: defaultdict[int | str | None, list[Expression]] = defaultdict(list)
-                for key, count in zip(
-                    scope_places_of_classes(bank.board, scope), taken, strict=True
-                ):
-                    inside[key].append(count)
-                within = []
-                for key, counts in inside.items():
-                    here: Expression = 0
-                    if key is not None:
-                        here = model.new_bool_var(
-                            f"within[{assignment.unit},{node.name},{kind},{key}]"
-                        )
-                        within.append(here)
-                    model.add(LinearExpr.sum(counts) <= assignment.shape.count_of(kind) * here)
-                model.add(LinearExpr.sum(within) <= 1)
+            index = node.bank_index(kind)
+            places = scope_places_of_classes(node.banks[index].board, scope)
+            inside: defaultdict[int | str | None, list[Expression]] = defaultdict(list)
+            for class_index, key in enumerate(places):
+                inside[key].append(touched_device_count_expr(assignment, index, class_index))
+            within = []
+            for key, counts in inside.items():
+                here: Expression = 0
+                if key is not None:
+                    here = model.new_bool_var(f"within[{assignment.unit},{node.name},{kind},{key}]")
+                    within.append(here)
+                model.add(LinearExpr.sum(counts) <= assignment.shape.count_of(kind) * here)
+            model.add(LinearExpr.sum(within) <= 1)
 
 
 def whole_and_shared_gpus_are_one_set(
@@ -248,9 +239,9 @@ def whole_and_shared_gpus_are_one_set(
     for assignment in x.assignments:
         picks = existing_device_vars(assignment).picks
         if picks and any(need.type == GPU for need in assignment.shape.shares):
-            banks = problem.nodes[assignment.node].banks
-            at = next(index for index, bank in enumerate(banks) if bank.type == GPU)
-            for class_index in range(len(banks[at].free)):
+            node = problem.nodes[assignment.node]
+            at = node.bank_index(GPU)
+            for class_index in range(len(node.banks[at].free)):
                 picked = [literal * selection.counts[class_index] for selection, literal in picks]
                 model.add(
                     LinearExpr.sum(picked) == touched_device_count_expr(assignment, at, class_index)
@@ -269,8 +260,7 @@ def device_solver_hints(
                 [sum(choice.devices[bank][i] for choice in choices) for i in range(len(taken))],
             )
         if own.picks:
-            banks = problem.nodes[assignment.node].banks
-            gpus = next(index for index, bank in enumerate(banks) if bank.type == GPU)
+            gpus = problem.nodes[assignment.node].bank_index(GPU)
             picked = {choice.touched(gpus) for choice in choices}
             for selection, literal in own.picks:
                 yield literal.index, int(selection.counts in picked)

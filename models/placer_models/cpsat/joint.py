@@ -66,12 +66,11 @@ def joint_group_literals(
     node, fit, name = problem.nodes[assignment.node], assignment.fit, assignment.name
     if fit.joint is None:
         return None
-    position = {bank.type: i for i, bank in enumerate(node.banks)}
     nowhere: list[Expression] = []
     taken: defaultdict[tuple[int, int], list[Expression]] = defaultdict(list)
     free: defaultdict[tuple[int, int], int] = defaultdict(int)
     for i, ((kind, _), groups) in enumerate(zip(fit.joint.types, fit.joint.groups, strict=True)):
-        at = position[kind]
+        at = node.bank_index(kind)
         reach = number_of_fitting_devices_by_class(node.banks[at], assignment.shape)
         for class_index, (group, left) in enumerate(zip(groups, reach, strict=True)):
             amount = touched_device_count_expr(assignment, at, class_index)
@@ -147,12 +146,12 @@ def joint_device_solver_hints(
         joint, fit = assignment.part(JointDeviceVariables), assignment.fit.joint
         if joint is None or fit is None:
             continue
-        at = {bank.type: i for i, bank in enumerate(problem.nodes[assignment.node].banks)}
+        node = problem.nodes[assignment.node]
         given = {
             (group, i)
             for choice in choices
             for i, ((kind, _), groups) in enumerate(zip(fit.types, fit.groups, strict=True))
-            for group, count in zip(groups, choice.touched(at[kind]), strict=True)
+            for group, count in zip(groups, choice.touched(node.bank_index(kind)), strict=True)
             if count
         }
         for group in joint.groups:

@@ -113,7 +113,7 @@ def _gang_shortfall(
     index: int,
 ) -> Expression:
     state = problem.nodes[node]
-    at = next(i for i, bank in enumerate(state.banks) if bank.type == GPU)
+    at = state.bank_index(GPU)
     bank = state.banks[at]
     most = sum(
         max(shape.count_of(GPU) for shape in problem.shapes_of(problem.pods[pod]))

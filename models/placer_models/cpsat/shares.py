@@ -106,19 +106,17 @@ def _counts(
     model: CpModel, node: NodeState, assignment: Assignment
 ) -> Iterator[DeviceShareVariables]:
     for index, need in enumerate(assignment.shape.shares):
-        for position, bank in enumerate(node.banks):
-            if bank.type != need.type:
-                continue
-            for class_index, devices in enumerate(bank.shareable):
-                for at, device in enumerate(devices):
-                    amounts = device.takes(need.share, need.function)
-                    if amounts is None:
-                        continue
-                    most = device.room_for(need.share, assignment.most, need.function)
-                    name = f"share[{assignment.name},{bank.type},{class_index},{at},{index}]"
-                    count = model.new_int_var(0, most, name)
-                    take = DeviceChosenForShare(position, class_index, at, index)
-                    yield DeviceShareVariables(take, need, count, most, amounts)
+        position = node.bank_index(need.type)
+        for class_index, devices in enumerate(node.banks[position].shareable):
+            for at, device in enumerate(devices):
+                amounts = device.takes(need.share, need.function)
+                if amounts is None:
+                    continue
+                most = device.room_for(need.share, assignment.most, need.function)
+                name = f"share[{assignment.name},{need.type},{class_index},{at},{index}]"
+                count = model.new_int_var(0, most, name)
+                take = DeviceChosenForShare(position, class_index, at, index)
+                yield DeviceShareVariables(take, need, count, most, amounts)
 
 
 def opened_device_literals(

@@ -198,6 +198,10 @@ class NodeState:
         """Return the bank of the type, if the node has such devices."""
         return next((bank for bank in self.banks if bank.type == device_type), None)
 
+    def bank_index(self, device_type: str) -> int:
+        """Return the index of the bank of a type of devices that the node has."""
+        return next(i for i, bank in enumerate(self.banks) if bank.type == device_type)
+
     def on(self, name: str, kind: int) -> "NodeState":
         """Return the same state on another node: ``replace`` would take ten times as long."""
         return NodeState(name, kind, *_INSIDE(self))
