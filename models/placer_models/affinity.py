@@ -37,6 +37,10 @@ class InNodeAffinityLevel(StrEnum):
         return "NUMA node" if self is InNodeAffinityLevel.NUMA else self.value
 
 
+INSIDE = (InNodeAffinityLevel.NUMA, InNodeAffinityLevel.CORE)
+"""The levels inside a node."""
+
+
 @dataclass(frozen=True, slots=True)
 class AffinityTerm:
     """A wish of a pod to be together with, or apart from, pods that have some labels.

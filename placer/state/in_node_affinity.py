@@ -6,15 +6,12 @@ from dataclasses import dataclass, field, replace
 
 from placer.counting.account import Account
 from placer.counting.cores import core_classes, cpus_still_on_node, owners_of_cores
-from placer_models.affinity import AffinityTerm, InNodeAffinityLevel
+from placer_models.affinity import INSIDE, AffinityTerm, InNodeAffinityLevel
 from placer_models.cluster import Node, RunningPod
 from placer_models.goals import Tier
 from placer_models.pod import PodSpec
 from placer_models.problem.node_state import CoreClassGranularity, Guest, NodeState
 from placer_models.problem.tasks import InNodeAffinityOfShape, NumaOrCoreAffinityTerm
-
-INSIDE = (InNodeAffinityLevel.NUMA, InNodeAffinityLevel.CORE)
-"""The levels inside a node."""
 
 
 @dataclass(frozen=True, slots=True)

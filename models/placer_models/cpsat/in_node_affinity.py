@@ -11,7 +11,7 @@ from itertools import chain, combinations
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
-from placer_models.affinity import InNodeAffinityLevel
+from placer_models.affinity import INSIDE, InNodeAffinityLevel
 from placer_models.cpsat.assignment import Assignment, Expression, PlacementVariables
 from placer_models.cpsat.cpus import existing_core_take_vars
 from placer_models.cpsat.envelope import ordered_pair_count_var
@@ -28,9 +28,6 @@ from placer_models.problem.node_state import affinity_sides_of_guests
 from placer_models.problem.problem import Problem
 from placer_models.problem.tasks import InNodeAffinityOfShape, NumaOrCoreAffinityTerm
 from placer_models.rule_family import RuleFamilyName
-
-LEVELS = (InNodeAffinityLevel.NUMA, InNodeAffinityLevel.CORE)
-"""The levels inside a node."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +290,7 @@ def _places(problem: Problem, x: PlacementVariables) -> Iterator[_Place]:
 def _levels(problem: Problem, x: PlacementVariables) -> Iterator[list[_Place]]:
     """Yield the places of each level of each node where a pod that cares could be."""
     for node, assignments in zip(problem.nodes, x.on_node, strict=True):
-        for level in LEVELS:
+        for level in INSIDE:
             present = [
                 (assignment, own)
                 for assignment in assignments
