@@ -1,6 +1,7 @@
 """Node strategies: the last tier counts rooms left, or what the instance's strategy does (B12)."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, pairwise, product
 from math import prod
 
@@ -159,19 +160,17 @@ def variance_table_row_count(problem: Problem) -> int:
     return sum(prod(count + 1 for count in asks.values()) for asks in _asks(problem))
 
 
-def _asks(problem: Problem) -> Iterator[dict[StrategyPodRequest, int]]:
+def _asks(problem: Problem) -> Iterator[Mapping[StrategyPodRequest, int]]:
     """Yield for each node: what pods could ask of it -> how many pods could ask for that."""
-    pods = [0] * len(problem.shapes)
-    for shape in problem.pods:
-        pods[shape] += 1
-    by_kind: dict[int, dict[StrategyPodRequest, int]] = {}
+    pods = Counter(problem.pods)
+    by_kind: dict[int, Counter[StrategyPodRequest]] = {}
     for node in problem.nodes:
         if node.kind not in by_kind:
-            asks = by_kind[node.kind] = {}
-            for count, fits in zip(pods, problem.fits, strict=True):
+            asks = by_kind[node.kind] = Counter()
+            for shape, fits in enumerate(problem.fits):
                 fit = fits[node.kind]
                 if fit is not None and fit.ask is not None:
-                    asks[fit.ask] = asks.get(fit.ask, 0) + count
+                    asks[fit.ask] += pods[shape]
         yield by_kind[node.kind]
 
 
