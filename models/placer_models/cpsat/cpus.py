@@ -302,10 +302,8 @@ def core_solver_hints(
         for i, part in enumerate(existing_core_take_vars(assignment)):
             takes = [choice.cores[i] for choice in choices]
             yield from solver_hints_for_plain_variables(
-                [part.whole], [sum(take.whole for take in takes)]
-            )
-            yield from solver_hints_for_plain_variables(
-                [part.threads], [sum(take.threads for take in takes)]
+                [part.whole, part.threads],
+                [sum(take.whole for take in takes), sum(take.threads for take in takes)],
             )
             if part.touched is not part.threads:
                 yield from solver_hints_for_plain_variables(
