@@ -1,7 +1,7 @@
 """Nodes, and levels of the network, in which the members of a gang are together (G4)."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 
 from placer.judge.family import Finding, JudgedFamily, gang_breach_finding
 from placer.judge.scene import InstanceWithPlacement
@@ -67,7 +67,7 @@ def multiples_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
 
 def _required(
     scene: InstanceWithPlacement, grouping: GangNetworkLevelRuleKind
-) -> Iterator[tuple[Gang, GangNetworkLevelRule, dict[str, int]]]:
+) -> Iterator[tuple[Gang, GangNetworkLevelRule, Mapping[str, int]]]:
     """Yield each requirement of the grouping, and domain -> number of placed members.
 
     Members on nodes without a domain are left out: they break the rule ``domain``.
@@ -76,12 +76,11 @@ def _required(
         for rule in gang.levels:
             if rule.grouping is not grouping or not rule.required:
                 continue
-            members: defaultdict[str, int] = defaultdict(int)
-            for name in scene.members.get(gang.key, {}).values():
-                place = scene.nodes_before.judged_nodes[name].node.domain(rule.level)
-                if place is not None:
-                    members[place] += 1
-            yield gang, rule, members
+            places = (
+                scene.nodes_before.judged_nodes[name].node.domain(rule.level)
+                for name in scene.members.get(gang.key, {}).values()
+            )
+            yield gang, rule, Counter(place for place in places if place is not None)
 
 
 def gathering_wish_excess(scene: InstanceWithPlacement) -> int:
