@@ -104,8 +104,7 @@ def cells_beyond_fewest(scene: InstanceWithPlacement) -> int:
     beyond = 0
     for judged, placed in scene.newcomers:
         if alignment_policy_of(judged, placed) is AlignmentPolicy.BEST_EFFORT:
-            every_cell: list[CellId] = [numa.id for numa in judged.inside.topology.numa_nodes]
-            every_cell.append(None)
+            every_cell = [*(numa.id for numa in judged.inside.topology.numa_nodes), None]
             for subject in aligned_pod_or_containers(judged, placed):
                 fewest = fewest_cells_holding(
                     *cell_capacities_if_empty(judged.inside, subject, every_cell)
