@@ -1,7 +1,7 @@
 """The cells of a node: which of them a pod or a container uses, and what they could hold."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from types import MappingProxyType
@@ -233,6 +233,21 @@ def cells_of_subject(judged: JudgedNode, subject: AlignmentSubject) -> frozenset
     return frozenset(cells)
 
 
+def amounts_asked_by_cell(
+    inside: NodeCapacity, subject: AlignmentSubject
+) -> Iterator[tuple[int, Mapping[CellId, int]]]:
+    """Yield, for CPUs, memory and pages of each size, the need and how much each empty cell has."""
+    if subject.limit_cpus:
+        yield subject.limit_cpus, subject.limit_room
+    elif subject.by_cpu:
+        each = subject.milli_per_cpu
+        yield subject.requests.cpu_milli, {cell: each * n for cell, n in inside.cpus_in.items()}
+    yield subject.requests.memory_bytes, inside.memory_bytes_in
+    for pages in subject.requests.hugepages:
+        held = {cell: n for (cell, size), n in inside.pages_in.items() if size == pages.page_bytes}
+        yield pages.count, held
+
+
 def cell_capacities_if_empty(
     inside: NodeCapacity, subject: AlignmentSubject, cells: Sequence[CellId]
 ) -> tuple[tuple[CellAmounts, ...], CellAmounts]:
@@ -240,26 +255,13 @@ def cell_capacities_if_empty(
 
     A device type with a healthy device of unknown NUMA node is left out of both.
     """
-    need: list[int] = []
-    columns: list[list[int]] = []
-    if subject.limit_cpus:
-        need.append(subject.limit_cpus)
-        columns.append([subject.limit_room.get(cell, 0) for cell in cells])
-    elif subject.by_cpu and subject.requests.cpu_milli:
-        need.append(subject.requests.cpu_milli)
-        columns.append([subject.milli_per_cpu * inside.cpus_in.get(cell, 0) for cell in cells])
-    if subject.requests.memory_bytes:
-        need.append(subject.requests.memory_bytes)
-        columns.append([inside.memory_bytes_in.get(cell, 0) for cell in cells])
-    for pages in subject.requests.hugepages:
-        need.append(pages.count)
-        columns.append([inside.pages_in.get((cell, pages.page_bytes), 0) for cell in cells])
-    for kind in sorted({asked.type for asked in subject.requests.devices}):
+    asked = [(need, held) for need, held in amounts_asked_by_cell(inside, subject) if need]
+    for kind in sorted({request.type for request in subject.requests.devices}):
         homes = inside.devices_in.get(kind, {})
         if None not in homes:
-            need.append(subject.requests.count_of(kind))
-            columns.append([homes.get(cell, 0) for cell in cells])
-    return tuple(zip(*columns, strict=True)), tuple(need)
+            asked.append((subject.requests.count_of(kind), homes))
+    columns = [[held.get(cell, 0) for cell in cells] for _, held in asked]
+    return tuple(zip(*columns, strict=True)), tuple(need for need, _ in asked)
 
 
 @lru_cache(maxsize=4096)

@@ -8,6 +8,7 @@ from placer.judge.cells import (
     aligned_pod_or_containers,
     alignment_policy_of,
     alignment_scope_of,
+    amounts_asked_by_cell,
     cell_capacities_if_empty,
     cells_held_without_cpus,
     cells_of_subject,
@@ -99,15 +100,7 @@ def _packages_used(judged: JudgedNode, subject: AlignmentSubject) -> set[int]:
 
 def _by_numa_node(inside: NodeCapacity, subject: AlignmentSubject) -> Iterator[tuple[int, _Places]]:
     """Yield, for each resource asked for, the need and how much each empty NUMA node has."""
-    if subject.limit_cpus:
-        yield subject.limit_cpus, subject.limit_room
-    elif subject.by_cpu:
-        each = subject.milli_per_cpu
-        yield subject.requests.cpu_milli, {cell: each * n for cell, n in inside.cpus_in.items()}
-    yield subject.requests.memory_bytes, inside.memory_bytes_in
-    for pages in subject.requests.hugepages:
-        held = {cell: n for (cell, size), n in inside.pages_in.items() if size == pages.page_bytes}
-        yield pages.count, held
+    yield from amounts_asked_by_cell(inside, subject)
     for kind in sorted({asked.type for asked in subject.requests.devices}):
         homes = inside.devices_in.get(kind, {})
         known: _Places = {numa: n for numa, n in homes.items() if numa is not None}
