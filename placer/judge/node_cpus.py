@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from placer.judge.cpus import ALLOWED_BY_BIND_POLICY, cpus_against_bind_policy
 from placer.judge.family import Finding, JudgedFamily, pod_breach_finding
-from placer.judge.scene import InstanceWithPlacement
+from placer.judge.scene import InstanceWithPlacement, JudgedNode, PlacedPod
 from placer_models.cpuset import format_cpu_list
 from placer_models.policy import BindPolicy, ExclusivePolicy, NodeBindPolicy
 from placer_models.topology import ARM
@@ -38,30 +38,28 @@ def node_cpu_bind_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
 def arm_cpu_policy_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     """On Arm no pod is under SpreadByPCPUs, ConstrainedBurst or PCPULevel."""
     for judged, placed in scene.newcomers:
-        if judged.inside.topology.architecture != ARM:
-            continue
-        if placed.pod.spec.constrained_burst:
-            yield pod_breach_finding(
-                placed,
-                f"is on the aarch64 node {judged.node.name!r}, and it asks for ConstrainedBurst; "
-                "aarch64 takes FullPCPUs",
-            )
-        if not placed.qos.owns_cpus:
-            continue
-        of_node = judged.node.cpu_bind is NodeBindPolicy.SPREAD_BY_PCPUS
-        if of_node or placed.pod.spec.bind is BindPolicy.SPREAD_BY_PCPUS:
-            whose = f"its node {judged.node.name!r}" if of_node else "it"
-            yield pod_breach_finding(
-                placed,
-                f"is on the aarch64 node {judged.node.name!r}, and {whose} asks for "
-                "SpreadByPCPUs; aarch64 takes FullPCPUs",
-            )
-        if placed.pod.spec.exclusive is ExclusivePolicy.PCPU_LEVEL:
-            yield pod_breach_finding(
-                placed,
-                f"is on the aarch64 node {judged.node.name!r}, and it asks for PCPULevel; "
-                "aarch64 takes NUMANodeLevel",
-            )
+        if judged.inside.topology.architecture == ARM:
+            for who, asked, taken in _refused_on_arm(judged, placed):
+                yield pod_breach_finding(
+                    placed,
+                    f"is on the aarch64 node {judged.node.name!r}, and {who} asks for {asked}; "
+                    f"aarch64 takes {taken}",
+                )
+
+
+def _refused_on_arm(judged: JudgedNode, placed: PlacedPod) -> Iterator[tuple[str, str, str]]:
+    """Yield who asks for what Arm does not take, what that is, and what Arm takes."""
+    spec = placed.pod.spec
+    if spec.constrained_burst:
+        yield "it", "ConstrainedBurst", "FullPCPUs"
+    if not placed.qos.owns_cpus:
+        return
+    of_node = judged.node.cpu_bind is NodeBindPolicy.SPREAD_BY_PCPUS
+    if of_node or spec.bind is BindPolicy.SPREAD_BY_PCPUS:
+        whose = f"its node {judged.node.name!r}" if of_node else "it"
+        yield whose, "SpreadByPCPUs", "FullPCPUs"
+    if spec.exclusive is ExclusivePolicy.PCPU_LEVEL:
+        yield "it", "PCPULevel", "NUMANodeLevel"
 
 
 JUDGED = JudgedFamily(
