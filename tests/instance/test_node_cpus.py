@@ -95,6 +95,14 @@ def test_the_policy_is_written_as_it_is_read(
             "full-pcpus-only: got 'yes'; expected true or false",
         ),
         (
+            nodes(", kubelet: {cpuManagerPolicyOptions: {full-pcpus-only: {enabled: true}}}"),
+            "full-pcpus-only: got a mapping; expected true or false",
+        ),
+        (
+            nodes(", kubelet: {cpuManagerPolicyOptions: {full-pcpus-only: [true]}}"),
+            "full-pcpus-only: got a list of 1; expected true or false",
+        ),
+        (
             nodes(", kubelet: {cpuManagerPolicyOptions: {full-pcpu-only: true}}"),
             "is not a field here; did you mean 'full-pcpus-only'?",
         ),

@@ -162,7 +162,7 @@ Localities = Annotated[
 
 Switch = Annotated[
     bool,
-    BeforeValidator(lambda value: _SWITCHES.get(value, value)),
+    BeforeValidator(lambda value: _SWITCHES.get(value, value) if isinstance(value, str) else value),
     WithJsonSchema({"enum": [True, False, *_SWITCHES]}),
 ]
 """An option of the kubelet: ``true``, also in quotes, as its configuration writes it."""
