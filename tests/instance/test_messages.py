@@ -40,6 +40,20 @@ def test_the_first_fault_in_the_file_is_told_and_the_rest_is_counted(
     assert refusal(bad).endswith("(and 1 more)")
 
 
+def test_a_list_whose_parts_are_all_wrong_is_not_called_empty(
+    sample: str, refusal: Callable[..., str]
+) -> None:
+    """
+    What is wrong is the member; the list was said to be empty, or too short, before.
+    """
+    member = sample.replace("[{name: wide, replicas: 2}]", "[{name: wide, replica: 2}]")
+    types = sample.replace("weight: 3", "jointAllocate: {deviceTypes: [gpu, {rdma: 1}]}")
+
+    assert refusal(member).startswith("a.yaml:48: gangs[1].pods[0].replica: is not a field here;")
+    assert refusal(member).endswith("did you mean 'replicas'?")
+    assert ": pods[0].jointAllocate.deviceTypes[1]: got a mapping; expected" in refusal(types)
+
+
 def test_a_hopeless_file_is_given_up_early(sample: str, refusal: Callable[..., str]) -> None:
     """
     After a hundred faults nothing more is looked for; the first of them is told.

@@ -218,8 +218,9 @@ def _by_path(
         by_path[*path, *missing].append(error)
     above = {path[:i] for path in by_path for i in range(len(path))}
     for path in above & by_path.keys():
-        # Another branch of a union got further: this one was not meant.
-        if all(_wanted(schema, error) for error in by_path[path]):
+        # Another branch of a union got further: this one was not meant. Pydantic counts only good
+        # items, so a list may be long enough once its items are mended.
+        if all(_wanted(schema, e) or e["type"] == "too_short" for e in by_path[path]):
             del by_path[path]
     return dict(by_path)
 
