@@ -285,3 +285,16 @@ def test_more_pods_like_one_of_the_instance_are_asked_for(tmp_path: Path, placer
 
     printed = placer("plan", "buy", str(plan), str(beside), code=2)
     assert "demand.more.dc-0: no pod or gang is called 'dc-0'" in printed.err
+
+
+def test_a_fault_of_a_gang_with_replicas_is_told_once(tmp_path: Path) -> None:
+    """
+    The gang is read once for each replica, and each found its fault again.
+    """
+    (tmp_path / "p.yaml").write_text(GOOD.replace("cpu: 2}", "cpu: many}"), "utf-8")
+
+    with pytest.raises(InputError) as caught:
+        load_question(tmp_path / "p.yaml", [])
+
+    (message,) = caught.value.messages
+    assert ": demand.gangs[0].pods[0].requests.cpu: 'many' is no amount" in message

@@ -163,9 +163,13 @@ class FileFaults:
             raise self._error()
 
     def all_of_them(self) -> SeveralInputError | None:
-        """Return the error of all faults, each told by itself in the order of the files."""
+        """Return the error of all faults, each told by itself in the order of the files.
+
+        What is found again, as where one entry is read for each of its replicas, is told once.
+        """
         found = sorted(self._found, key=self._order_of)
-        return SeveralInputError([self._told(one, one.more) for one in found]) if found else None
+        told = {str(error): error for one in found for error in (self._told(one, one.more),)}
+        return SeveralInputError(tuple(told.values())) if told else None
 
     def _error(self) -> InputError:
         first = min(self._found, key=self._order_of)
