@@ -88,7 +88,7 @@ def _cases(question: PlanQuestion, scenario: PlanScenario) -> Iterator[ScenarioU
     least = question.survive.priority
     kept = tuple(gang for gang in demand if least is None or gang.priority >= least)
     bare = replace(changed, gangs=())
-    for loss, nodes, barred, one_less in _losses(question, question.survive, bare):
+    for loss, nodes, barred, one_less in _losses(question, question.survive, bare, kept):
         after = instance_after_loss(bare, nodes) if nodes else bare
         gangs = (*after.gangs, *kept)
         keys = {gang.key for gang in gangs}
@@ -103,12 +103,15 @@ def _cases(question: PlanQuestion, scenario: PlanScenario) -> Iterator[ScenarioU
 
 
 def _losses(
-    question: PlanQuestion, survive: FailureTolerance, instance: Instance
+    question: PlanQuestion,
+    survive: FailureTolerance,
+    instance: Instance,
+    kept: tuple[Gang, ...],
 ) -> Iterator[tuple[str, frozenset[str], frozenset[int], int | None]]:
     """Yield each loss: its words, nodes that are there, offers lost whole, and one losing one."""
     if not survive.domain:
         # Nodes that are alike come to the same, however many there are.
-        for loss in losses_of_single_nodes(instance):
+        for loss in losses_of_single_nodes(instance, kept):
             yield loss.name, frozenset(loss.nodes), frozenset(), None
         for index, offer in enumerate(question.offers):
             yield f"one {offer.name}", frozenset(), frozenset(), index

@@ -81,9 +81,17 @@ def gang_like_running(
     return Gang(key[1], key[0], pods, len(pods), gather=gather, levels=levels, lone=lone)
 
 
-def losses_of_single_nodes(instance: Instance) -> tuple[NodeLoss, ...]:
-    """Return the loss of each node that is there by itself; of equal nodes only the first."""
-    keys = _Keys(instance)
+def losses_of_single_nodes(
+    instance: Instance, waiting: Iterable[Gang] = ()
+) -> tuple[NodeLoss, ...]:
+    """Return the loss of each node that is there by itself; of equal nodes only the first.
+
+    Args:
+        instance: The nodes and what runs there; what waits in it does not count.
+        waiting: Gangs that need places as well after a loss.
+
+    """
+    keys = _Keys(instance, waiting=waiting)
     there = [node for node in instance.nodes if not node.offered or node.opened]
     return _once((node.name, (node.name,), keys.of(node)) for node in there)
 
@@ -153,7 +161,9 @@ class _Keys:
     They are alike inside, hold the same in the same places, and nobody tells them apart by name.
     """
 
-    def __init__(self, instance: Instance, domain: str | None = None) -> None:
+    def __init__(
+        self, instance: Instance, domain: str | None = None, waiting: Iterable[Gang] = ()
+    ) -> None:
         self._domain = domain
         self._running: dict[str, list[RunningPod]] = {}
         self._gang_nodes: dict[NamespacedName, set[str]] = {}
@@ -162,7 +172,8 @@ class _Keys:
             if (key := one.gang_key) is not None:
                 self._gang_nodes.setdefault(key, set()).add(one.placement.node)
         self._gangs = {gang.key: gang for gang in instance.running_gangs}
-        self._named = _names_in({one.pod.spec for one in instance.running})
+        specs = {pod.spec for gang in waiting for pod in gang.pods}
+        self._named = _names_in(specs | {one.pod.spec for one in instance.running})
         self._machines: dict[int, object] = {}
 
     def of(self, node: Node) -> Hashable:
@@ -202,7 +213,7 @@ class _Keys:
 def _names_in(specs: Iterable[PodSpec]) -> frozenset[str]:
     """Return all values of labels, and names of nodes, that some pod asks for."""
     found: set[str] = set()
-    for spec in specs:
+    for spec in (one for spec in specs for one in spec.each):
         found |= {value for _, value in spec.node_selector}
         if spec.node_affinity is not None:
             found |= spec.node_affinity.names

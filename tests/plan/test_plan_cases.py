@@ -300,6 +300,25 @@ def test_pods_that_only_old_nodes_hold_are_told_so() -> None:
     assert "example.com/fpga" in " ".join(short.reasons)
 
 
+@pytest.mark.parametrize("wanted", ["there-0", "there-1"])
+def test_a_node_that_a_waiting_pod_asks_for_by_name_is_lost_by_itself(wanted: str) -> None:
+    """
+    The pod has no place once its node is lost, whichever of two nodes like each other it names.
+    """
+    host = "kubernetes.io/hostname"
+    there = tuple(
+        Node(name, machine("old", 4, 4, 0), labels=((host, name),))
+        for name in ("there-0", "there-1")
+    )
+    picky = lone("picky", replace(spec(1000, 1), node_selector=((host, wanted),)))
+    offer = NodeOffer(Node("new", machine("new", 4, 4, 0)), Decimal(5))
+    asked = PlanQuestion(Instance(there, (picky,)), (offer,), survive=FailureTolerance())
+
+    answer = expect(NoPlanExists, buy(asked, 20.0, threads=1))
+
+    assert f"without {wanted}" in answer.unplaced[0].reasons[0]
+
+
 def test_what_is_proven_of_urgent_pods_does_not_rule_out_that_nothing_is_bought(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
