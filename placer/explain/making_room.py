@@ -14,6 +14,7 @@ from placer.explain.kind_outcome import (
     outcome_if_no_change_found,
 )
 from placer.explain.trial import ChangeTrials, TrialVerdict, trial_outcome_of
+from placer_models.goals import MOVES, OPENED
 from placer_models.placement import NamespacedName, Placed
 from placer_models.pod import Gang, pods_of_gangs
 from placer_models.reach import any_pod_asks_beyond_node
@@ -50,8 +51,11 @@ def smallest_change_by_moving_pods(trials: ChangeTrials) -> KindOutcome:
     changes = tuple(AllowPodMoves(one.home.key) for one in answer.moves)
     if among.outcome(changes) is not TrialVerdict.FITS:
         return TrialVerdict.OPEN
-    proven = among is every and any(
-        value.tier.name == "moves" and value.proven for value in answer.tiers
+    # Where nodes are offered the fewest moves are those of answers that open the fewest.
+    proven = (
+        among is every
+        and all(value.tier != OPENED for value in answer.tiers)
+        and any(value.tier == MOVES and value.proven for value in answer.tiers)
     )
     return SufficientChange("move", changes, proven or len(changes) == 1)
 

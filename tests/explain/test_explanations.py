@@ -20,6 +20,7 @@ from placer.explain.trial import ChangeTrials, TrialVerdict
 from placer_models.cluster import Instance
 from placer_models.placement import Placement
 from placer_models.reasons import UnplacedCause
+from placer_models.whatif.pods import AllowPodMoves
 
 HEAD = (
     TWO_NUMA_NODES
@@ -217,6 +218,25 @@ def test_two_moves_are_named_where_one_does_not_do() -> None:
     (move,) = (change for change in one.changes if change.kind == "move")
     assert set(said(move)) == {"move=default/a", "move=default/b"}
     assert move.smallest
+
+
+def test_moves_that_open_no_node_are_not_the_fewest_where_one_may_be_opened() -> None:
+    """
+    Two small pods of one node have room on another; one pod alone could go to a node on offer.
+    """
+    instance = read(
+        "nodes: [{name: 'n-[0-1]', machine: small, labels: {pool: x}},\n"
+        "  {name: other, machine: disks}, {name: offer, machine: small, offered: true}]\n"
+        "pods: [{name: p, nodeSelector: {pool: x}, requests: {cpu: 8}}]\n"
+        "running: [{name: a, node: n-0, requests: {cpu: 2}},\n"
+        "  {name: b, node: n-0, requests: {cpu: 2}}, {name: c, node: n-1, requests: {cpu: 5}}]"
+    )
+
+    (one,) = explained(instance)
+    move = next(change for change in one.changes if change.kind == "move")
+    assert len(move.changes) == 1 or not move.smallest
+    fewer = ChangeTrials(instance, LONG_S).outcome((AllowPodMoves(("default", "c")),))
+    assert fewer is TrialVerdict.FITS
 
 
 def test_of_moves_that_are_as_few_the_first_by_name_are_named() -> None:
