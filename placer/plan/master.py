@@ -155,6 +155,8 @@ def item_room_dominance(market: PurchaseProblem) -> NDArray[np.bool_]:
     """Return item by item: whether room for the first is room for the second in every bin."""
     items = market.items
     over = np.ones((items, items), np.bool_)
+    if not items:
+        return over
     for kind in market.kinds:
         here = np.array([size is not None for size in kind.sizes])
         sizes = np.array([size or kind.room for size in kind.sizes], np.int64)

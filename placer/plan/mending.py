@@ -221,9 +221,13 @@ class QuestionChangeSearch:
         survive = self.question.survive
         assert survive is not None
         own: Sequence[int] = sorted({gang.priority for gang in self.question.instance.gangs})
-        least = own[0] if survive.priority is None else survive.priority
+        least = survive.priority
+        if least is None:
+            own = own[1:]  # at the first of them all that wait survive, as they do now
         fewer_pods = {
-            f"survive.priority={one}": replace(survive, priority=one) for one in own if one > least
+            f"survive.priority={one}": replace(survive, priority=one)
+            for one in own
+            if least is None or one > least
         }
         fewer_domains = {
             f"survive.count={one}": replace(survive, count=one)

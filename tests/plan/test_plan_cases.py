@@ -26,7 +26,7 @@ from placer.search.options import SolveOptions
 from placer.search.solver import solve
 from placer_cli.app import main
 from placer_cli.commands.schema import SchemaDocumentKind, json_schema_of_document_kind
-from placer_models.cluster import Instance, Node
+from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.goals import placed_tier
 from placer_models.placement import (
     Answer,
@@ -317,6 +317,24 @@ def test_a_node_that_a_waiting_pod_asks_for_by_name_is_lost_by_itself(wanted: st
     answer = expect(NoPlanExists, buy(asked, 20.0, threads=1))
 
     assert f"without {wanted}" in answer.unplaced[0].reasons[0]
+
+
+def test_what_runs_and_cannot_survive_has_a_change_though_nothing_waits() -> None:
+    """
+    A pod that fills the one node that is there fits on nothing that can be bought.
+    """
+    there = Node("there", machine("old", 4, 4, 0))
+    waits = lone("runs", spec(4000, 1))
+    (place,) = expect(Placed, solve(Instance((there,), (waits,)))).placement.pods
+    runs = RunningPod(waits.pods[0], place)
+    offer = NodeOffer(Node("new", machine("new", 1, 4, 0)), Decimal(5))
+    asked = PlanQuestion(
+        Instance((there,), (), running=(runs,)), (offer,), survive=FailureTolerance()
+    )
+
+    answer = expect(NoPlanExists, buy(asked, 20.0, threads=1))
+
+    assert ("without survive",) in [mend.changes for mend in answer.mends]
 
 
 def test_what_is_proven_of_urgent_pods_does_not_rule_out_that_nothing_is_bought(
