@@ -1,13 +1,13 @@
 """Cases of a plan: each scenario as it comes, and again in each loss that it is to survive."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
 
 from placer.plan.losses import instance_after_loss, losses_of_single_nodes
 from placer.plan.question import FailureTolerance, PlanQuestion, PlanScenario, gangs_of_scenario
 from placer_models.cluster import Instance
-from placer_models.pod import Gang
+from placer_models.pod import Gang, GangGroup
 from placer_models.whatif.language import instance_with_all_changes
 
 
@@ -81,7 +81,10 @@ def instance_with_scenario_changes(question: PlanQuestion, scenario: PlanScenari
 def _cases(question: PlanQuestion, scenario: PlanScenario) -> Iterator[ScenarioUnderLoss]:
     changed = instance_with_scenario_changes(question, scenario)
     demand = gangs_of_scenario(changed, scenario)
-    asked = replace(changed, gangs=(*demand, *question.headroom), move_budget=0)
+    everyone = (*demand, *question.headroom)
+    asked = replace(
+        changed, gangs=everyone, groups=_groups_among(changed, everyone), move_budget=0
+    )
     yield ScenarioUnderLoss(scenario.name, "", asked)
     if question.survive is None:
         return
@@ -91,15 +94,20 @@ def _cases(question: PlanQuestion, scenario: PlanScenario) -> Iterator[ScenarioU
     for loss, nodes, barred, one_less in _losses(question, question.survive, bare, kept):
         after = instance_after_loss(bare, nodes) if nodes else bare
         gangs = (*after.gangs, *kept)
-        keys = {gang.key for gang in gangs}
         instance = replace(
             after,
             gangs=gangs,
-            groups=tuple(group for group in changed.groups if keys.issuperset(group.gangs)),
+            groups=_groups_among(changed, gangs),
             left_out=(),
             move_budget=0,
         )
         yield ScenarioUnderLoss(scenario.name, loss, instance, barred, one_less)
+
+
+def _groups_among(instance: Instance, gangs: Iterable[Gang]) -> tuple[GangGroup, ...]:
+    """Return the groups of an instance all of whose gangs are among some."""
+    keys = {gang.key for gang in gangs}
+    return tuple(group for group in instance.groups if keys.issuperset(group.gangs))
 
 
 def _losses(

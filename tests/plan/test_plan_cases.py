@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,7 @@ from placer_models.placement import (
     TierValue,
     Unplaced,
 )
-from placer_models.pod import Container, Resources
+from placer_models.pod import Container, GangGroup, Resources
 from plan_worlds import GIB, lone, machine, spec
 
 PLAN = """\
@@ -335,6 +336,23 @@ def test_what_runs_and_cannot_survive_has_a_change_though_nothing_waits() -> Non
     answer = expect(NoPlanExists, buy(asked, 20.0, threads=1))
 
     assert ("without survive",) in [mend.changes for mend in answer.mends]
+
+
+def test_a_group_that_a_smaller_demand_does_not_have_as_a_whole_binds_nobody() -> None:
+    """
+    Half of three workers are two, and the third is in a group with the leader.
+    """
+    workers = tuple(lone(f"worker-{i}", spec(1000, 1)) for i in range(3))
+    leader = lone("leader", spec(2000, 1))
+    group = GangGroup("job", "default", (workers[2].key, leader.key))
+    offer = NodeOffer(Node("new", machine("new", 4, 4, 0)), Decimal(5))
+    asked = PlanQuestion(
+        Instance((), (*workers, leader), groups=(group,)),
+        (offer,),
+        (PlanScenario("half", Fraction(1, 2)),),
+    )
+
+    assert expect(PurchasePlan, buy(asked, 5.0, threads=1)).price == 5
 
 
 def test_what_is_proven_of_urgent_pods_does_not_rule_out_that_nothing_is_bought(
