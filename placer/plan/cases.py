@@ -82,9 +82,7 @@ def _cases(question: PlanQuestion, scenario: PlanScenario) -> Iterator[ScenarioU
     changed = instance_with_scenario_changes(question, scenario)
     demand = gangs_of_scenario(changed, scenario)
     everyone = (*demand, *question.headroom)
-    asked = replace(
-        changed, gangs=everyone, groups=_groups_among(changed, everyone), move_budget=0
-    )
+    asked = replace(changed, gangs=everyone, groups=_groups_among(changed, everyone), move_budget=0)
     yield ScenarioUnderLoss(scenario.name, "", asked)
     if question.survive is None:
         return

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from placer_models.cluster import Instance, Node, RunningGang, RunningPod
 from placer_models.illegal_running import with_running_pods_counted_as_legal
@@ -213,7 +214,7 @@ class _Keys:
 def _names_in(specs: Iterable[PodSpec]) -> frozenset[str]:
     """Return all values of labels, and names of nodes, that some pod asks for."""
     found: set[str] = set()
-    for spec in (one for spec in specs for one in spec.each):
+    for spec in chain.from_iterable(one.each for one in specs):
         found |= {value for _, value in spec.node_selector}
         if spec.node_affinity is not None:
             found |= spec.node_affinity.names
