@@ -15,12 +15,12 @@ from _worlds import nodes_in_turn
 from mixed_places import KINDS, NODES, machine, spec, with_shares, without_shares
 
 from placer.scheduler import Scheduler
-from placer.scheduling.decision import Batch, Decision, lone_gang
+from placer.scheduling.decision import Batch, Decision
 from placer.search import options as search_options
 from placer.search.options import Engine, SolveOptions
 from placer_models.affinity import AffinityTerm
 from placer_models.node_strategy import NodeStrategy
-from placer_models.pod import Pod, PodSpec
+from placer_models.pod import Pod, PodSpec, lone_gang
 from placer_models.policy import RequiredOrPreferred
 from placer_models.topology_spread import SpreadConstraint
 

@@ -23,13 +23,13 @@ from _timing import print_times, timed
 from _worlds import GIB, nodes_in_turn
 
 from placer.scheduler import Scheduler
-from placer.scheduling.decision import Batch, Decision, lone_gang
+from placer.scheduling.decision import Batch, Decision
 from placer.search.options import Engine, SolveOptions
 from placer_models.cluster import Machine
 from placer_models.device import Device
 from placer_models.device_share import DeviceShare
 from placer_models.node_strategy import NodeStrategy
-from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources
+from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources, lone_gang
 from placer_models.policy import QosClass
 
 SEED = 13

@@ -25,12 +25,12 @@ from greedy_fleet import MACHINES, SPECS
 from mixed_places import placed as placed_alone
 
 from placer.scheduler import Scheduler
-from placer.scheduling.decision import Batch, lone_gang
+from placer.scheduling.decision import Batch
 from placer.search.options import Engine, SolveOptions
 from placer_models.cluster import Node
 from placer_models.machines.catalogue import load_machine
 from placer_models.node_strategy import NodeStrategy
-from placer_models.pod import Pod
+from placer_models.pod import Pod, lone_gang
 
 SEED = 7
 BEFORE_PER_NODE = 3

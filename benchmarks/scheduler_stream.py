@@ -27,7 +27,7 @@ from _worlds import WHOLE_CORES, nodes_in_turn, spec
 from placer.counting.account import accounts_of
 from placer.greedy.place import place_greedily
 from placer.scheduler import Scheduler
-from placer.scheduling.decision import Batch, lone_gang
+from placer.scheduling.decision import Batch
 from placer.scheduling.refusal import Refusal
 from placer.search.baseline import starting_accounts_of
 from placer.search.judged import realise_and_judge
@@ -35,7 +35,7 @@ from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer.state.batch import build_problem
 from placer_models.machines.catalogue import load_machine
-from placer_models.pod import Pod
+from placer_models.pod import Pod, lone_gang
 from placer_models.policy import AlignmentPolicy, QosClass
 
 SEED = 11

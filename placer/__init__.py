@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from placer.load import load_placement as load_placement
     from placer.scheduler import Scheduler as Scheduler
     from placer.scheduling.decision import Batch as Batch
-    from placer.scheduling.decision import lone_gang as lone_gang
     from placer.search.options import Engine as Engine
     from placer.search.options import SolveOptions as SolveOptions
     from placer.search.solver import solve as solve
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from placer_models.pod import Pod as Pod
     from placer_models.pod import PodSpec as PodSpec
     from placer_models.pod import Resources as Resources
+    from placer_models.pod import lone_gang as lone_gang
     from placer_models.policy import AlignmentPolicy as AlignmentPolicy
     from placer_models.policy import BindPolicy as BindPolicy
     from placer_models.policy import ExclusivePolicy as ExclusivePolicy
@@ -48,7 +48,7 @@ _NAMES_OF: Final = {
     "placer.judge.measure": ("measure",),
     "placer.load": ("load_instance", "load_placement"),
     "placer.scheduler": ("Scheduler",),
-    "placer.scheduling.decision": ("Batch", "lone_gang"),
+    "placer.scheduling.decision": ("Batch",),
     "placer.search.options": ("Engine", "SolveOptions"),
     "placer.search.solver": ("solve",),
     "placer_models.cluster": ("Instance", "Machine", "Node", "RunningPod"),
@@ -62,7 +62,15 @@ _NAMES_OF: Final = {
         "Placement",
         "PodPlacement",
     ),
-    "placer_models.pod": ("Container", "DeviceRequest", "Gang", "Pod", "PodSpec", "Resources"),
+    "placer_models.pod": (
+        "Container",
+        "DeviceRequest",
+        "Gang",
+        "Pod",
+        "PodSpec",
+        "Resources",
+        "lone_gang",
+    ),
     "placer_models.policy": (
         "AlignmentPolicy",
         "BindPolicy",

@@ -14,7 +14,7 @@ from placer_models.kubernetes.stream import holds_kubernetes_objects
 from placer_models.kubernetes.who_waits import ALL, WaitingPodFilter
 from placer_models.message_text import in_quotes, near_or_first_names_text
 from placer_models.placement import pod_or_gang_title
-from placer_models.pod import Gang, Pod, pods_of_gangs
+from placer_models.pod import Pod, lone_gang, pods_of_gangs
 from placer_models.reasons import Illegal, NotTried, Reason
 
 _FILE_SUFFIXES = (".yaml", ".yml", ".json")
@@ -54,8 +54,7 @@ def read_pod_shape(
     running = running or [r.pod for r in instance.running if r.gang_key == key]
     if running:
         pod = replace(_one_of(text, running), name=f"{running[0].name}-more", uid="")
-        gang = Gang(pod.name, pod.namespace, (pod,), 1, lone=True)
-        return pod, replace(instance, gangs=(*instance.gangs, gang))
+        return pod, replace(instance, gangs=(*instance.gangs, lone_gang(pod)))
     known = [pod_or_gang_title(*one) for one in waiting]
     known += [pod_or_gang_title(*gang.key) for gang in instance.gangs]
     known += [r.pod.title for r in instance.running]
@@ -103,8 +102,7 @@ def _shape_in_file(
     if not pods:
         raise InputError(shown_file_name(file), None, "", "holds no pod that waits; give one")
     pod = _one_of(text, pods)
-    gang = Gang(pod.name, pod.namespace, (pod,), 1, lone=True)
-    return pod, replace(instance, gangs=(*instance.gangs, gang))
+    return pod, replace(instance, gangs=(*instance.gangs, lone_gang(pod)))
 
 
 def _shape_in_words(

@@ -31,7 +31,12 @@ from placer_models.records import CachedHash
 from placer_models.taints import Toleration
 from placer_models.topology import Hugepages
 from placer_models.topology_spread import SpreadConstraint
-from placer_models.typed import TypeChecked, check_field_types, suggest_argument_names
+from placer_models.typed import (
+    TypeChecked,
+    check_argument_types,
+    check_field_types,
+    suggest_argument_names,
+)
 
 
 @suggest_argument_names
@@ -382,6 +387,20 @@ class GangGroup(TypeChecked):
     name: str
     namespace: str
     gangs: tuple[tuple[str, str], ...]
+
+
+@check_argument_types
+def lone_gang(pod: Pod, *, priority: int = 0, weight: int = 1) -> Gang:
+    """Return the gang of one pod that stands for a pod without a gang."""
+    return Gang(
+        name=pod.name,
+        namespace=pod.namespace,
+        pods=(pod,),
+        minimum=1,
+        priority=priority,
+        weight=weight,
+        lone=True,
+    )
 
 
 def without_replica_number(name: str) -> str:

@@ -14,7 +14,7 @@ from placer.search.baseline import CacheBetweenSolves, StartingAccounts, running
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Node, RunningPod, with_only_gangs
 from placer_models.incremental import PersistentTuple
-from placer_models.pod import Gang, Pod, PodSpec
+from placer_models.pod import Gang, Pod, PodSpec, lone_gang
 from placer_models.relations import asks_something_of_newcomers, asks_something_of_other_pods
 from placer_models.whatif.pods import POLICIES
 
@@ -163,4 +163,4 @@ def _anyhow(spec: PodSpec) -> Iterator[PodSpec]:
 
 
 def _lone(name: str, spec: PodSpec) -> Gang:
-    return Gang(name, "default", (Pod(name, "default", spec),), 1, lone=True)
+    return lone_gang(Pod(name, "default", spec))

@@ -12,7 +12,7 @@ from placer_models.illegal_running import running_pod_counted_as_legal
 from placer_models.message_text import count_with_noun
 from placer_models.node_placement import NodePlacement, NodePlacementPod
 from placer_models.placement import Placement
-from placer_models.pod import Gang, pods_of_gangs
+from placer_models.pod import lone_gang, pods_of_gangs
 from placer_models.policy import QosClass
 
 _RULES = (
@@ -71,9 +71,7 @@ def _by_node(instance: Instance, placement: Placement) -> dict[str, list[NodePla
 def node_placement_faults(document: NodePlacement) -> tuple[str, ...]:
     """Return the impossible demands of the document, each in one line."""
     document = with_cpus_of_each_container(document)
-    gangs = tuple(
-        Gang(one.pod.name, one.pod.namespace, (one.pod,), 1, lone=True) for one in document.pods
-    )
+    gangs = tuple(lone_gang(one.pod) for one in document.pods)
     seats = Placement(tuple(one.placement for one in document.pods))
     scene = scene_for_judge(Instance((document.node,), gangs), seats)
     found = [finding.message for name in _RULES for finding in RULES[name](scene)]

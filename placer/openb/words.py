@@ -13,7 +13,7 @@ from placer_models.cluster import Machine, Node
 from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare
 from placer_models.node_affinity import NodeAffinity, NodeTerm
-from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
+from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources, lone_gang
 from placer_models.policy import QosClass
 from placer_models.selectors import LabelExpression, SelectorOperator
 from placer_models.topology import Cpu, NumaNode, Topology
@@ -66,8 +66,7 @@ class TraceConverter:
             name: Its name, if it is not that of the row.
 
         """
-        one = Pod(name or pod.name, NAMESPACE, self.spec(pod))
-        return Gang(one.name, NAMESPACE, (one,), 1, lone=True)
+        return lone_gang(Pod(name or pod.name, NAMESPACE, self.spec(pod)))
 
 
 def gpu_models_of_nodes(nodes: Iterable[TraceNode]) -> frozenset[str]:

@@ -49,7 +49,7 @@ from placer_models.instance.nodes import MachineFinder
 from placer_models.instance.schema import GangPart, WaitingPodPart
 from placer_models.message_text import in_quotes, near_or_first_names_text
 from placer_models.placement import pod_or_gang_title
-from placer_models.pod import Gang, Pod, PodSpec, without_replica_number
+from placer_models.pod import Gang, Pod, PodSpec, lone_gang, without_replica_number
 from placer_models.whatif.change import WhatIfChangeError, waiting_gang_named
 
 _FACTOR = re.compile(r"[0-9]{1,6}(?:\.[0-9]{1,6})?")
@@ -118,8 +118,7 @@ def read_offers(
     """
     entries = {key: one for key, one in plan.tree.entries.items() if key not in _OF_A_DEMAND}
     plan = replace(plan, tree=plan.tree._replace(entries=entries))
-    asked = Pod("any", "default", PodSpec(()))
-    gang = Gang(asked.name, asked.namespace, (asked,), 1, lone=True)
+    gang = lone_gang(Pod("any", "default", PodSpec(())))
     some = replace(cluster, gangs=(gang,), groups=(), running=(), left_out=())
     question = read_question(plan, (), find_machine, some)
     defaults = cluster.nodes[0].defaults if cluster.nodes else NO_DEFAULTS
@@ -306,7 +305,7 @@ def _gang_named(instance: Instance, name: str) -> Gang:
     pods = {pod.key: pod for gang in instance.gangs for pod in gang.pods}
     pods |= {one.pod.key: one.pod for one in instance.running}
     if key in pods:
-        return Gang(own, key[0], (pods[key],), 1, lone=True)
+        return lone_gang(pods[key])
     members = tuple(one.pod for one in instance.running if one.gang_key == key and not one.illegal)
     if members:
         asked = next((gang for gang in instance.running_gangs if gang.key == key), None)

@@ -35,7 +35,7 @@ from placer_models.placement import (
     Placement,
     PodPlacement,
 )
-from placer_models.pod import Gang, Pod
+from placer_models.pod import Gang, Pod, lone_gang
 from placer_models.problem.problem import Choice, Choices, Problem
 from placer_models.reasons import Blocker
 from placer_models.relations import (
@@ -326,8 +326,7 @@ class _Counter:
             while (key := (self.pod.namespace, f"{self.pod.name}-{number}")) in taken:
                 number += 1
             number += 1
-            pod = replace(self.pod, name=key[1], uid="")
-            yield Gang(pod.name, pod.namespace, (pod,), 1, lone=True)
+            yield lone_gang(replace(self.pod, name=key[1], uid=""))
 
     def _renamed(self, places: Sequence[PodPlacement], first: int) -> Iterator[PodPlacement]:
         """Yield places for the pods from a number on."""
@@ -370,7 +369,7 @@ class _Stops:
         while (task.pod.namespace, name) in taken:
             name += "-next"
         pod = replace(task.pod, name=name)
-        gang = Gang(pod.name, pod.namespace, (pod,), 1, lone=True)
+        gang = lone_gang(pod)
         asked = replace(found.instance, running=(*found.instance.running, *came), gangs=(gang,))
         budget = SolveBudget(SolveOptions(time_limit_s=max(1.0, end_s - monotonic()), workers=1))
         baseline = starting_accounts_of(asked)

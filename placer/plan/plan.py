@@ -43,7 +43,7 @@ from placer_models.cluster import Instance
 from placer_models.illegal_running import with_running_pods_counted_as_legal
 from placer_models.legal import check_pods_legal
 from placer_models.placement import Placed, Unplaced
-from placer_models.pod import Gang, pods_of_gangs
+from placer_models.pod import Gang, lone_gang, pods_of_gangs
 
 _WITNESS = 0.2
 """This part of the time is kept for the placement; it may take longer."""
@@ -339,7 +339,7 @@ def _homeless_in(
             continue
         seen.add(shape)
         if all(table.bid(shape, state) is None for state in states):
-            alone.append(Gang(pod.name, pod.namespace, (pod,), 1, lone=True))
+            alone.append(lone_gang(pod))
     if not alone:
         for gang in instance.gangs:
             key = tuple(pod.spec for pod in gang.pods), gang.minimum

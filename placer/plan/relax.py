@@ -14,7 +14,7 @@ from placer.plan.question import PlanQuestion
 from placer.search.plain_pods import is_shape_barred_from_node
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance
-from placer_models.pod import Gang, PodSpec
+from placer_models.pod import Gang, PodSpec, lone_gang
 from placer_models.problem.banks import DeviceBank, DeviceShareNeed, ShareableDevice
 from placer_models.problem.dimensions import Dimension
 from placer_models.problem.node_state import NodeState
@@ -196,9 +196,7 @@ def _probes(cases: Sequence[ScenarioUnderLoss]) -> tuple[Gang, ...]:
         for pod in gang.pods:
             if pod.spec not in found:
                 probe = replace(pod, name=f"probe-{len(found)}")
-                found[pod.spec] = Gang(
-                    probe.name, probe.namespace, (probe,), 1, lone=True, levels=gang.levels
-                )
+                found[pod.spec] = replace(lone_gang(probe), levels=gang.levels)
     return tuple(found.values())
 
 

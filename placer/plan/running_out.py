@@ -13,7 +13,7 @@ from placer.plan.relax import QuestionAsPacking, with_one_of_each_offer
 from placer.plan.witness import bought_nodes_by_offer, solve_options_on_clock
 from placer.search.solver import solve
 from placer_models.placement import Placed, pod_or_gang_title
-from placer_models.pod import Gang, Pod, pods_of_gangs
+from placer_models.pod import Pod, lone_gang, pods_of_gangs
 
 MOST_TOLD = 20
 """So many pods without a place are told of."""
@@ -97,8 +97,8 @@ def _why_no_offer(
 ) -> tuple[str, ...]:
     """Return why no node that can be bought holds a pod; none if some does after all."""
     offers = tuple(o for index, o in enumerate(question.offers) if index not in case.barred)
-    alone = Gang(pod.name, pod.namespace, (pod,), 1, lone=True)
-    empty = replace(case.instance, nodes=(), running=(), gangs=(alone,), groups=(), left_out=())
+    gangs = (lone_gang(pod),)
+    empty = replace(case.instance, nodes=(), running=(), gangs=gangs, groups=(), left_out=())
     instance = with_one_of_each_offer(replace(question, offers=offers), empty)
     answer = solve(instance, solve_options_on_clock(clock, ALONE, 1))
     if isinstance(answer, Placed) or not answer.unplaced:

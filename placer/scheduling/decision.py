@@ -8,12 +8,7 @@ from placer_models.cluster import Instance
 from placer_models.demand import ExpectedDemand
 from placer_models.placement import Answer, Move, PartlyPlaced, Placed, Placement, PodPlacement
 from placer_models.pod import Gang, GangGroup, Pod
-from placer_models.typed import (
-    TypeChecked,
-    check_argument_types,
-    check_field_types,
-    suggest_argument_names,
-)
+from placer_models.typed import TypeChecked, check_field_types, suggest_argument_names
 
 
 @suggest_argument_names
@@ -116,17 +111,3 @@ class SchedulerSnapshot(TypeChecked):
     instance: Instance
     version: int
     expectation: Expectation = field(default=NOTHING_EXPECTED, compare=False)
-
-
-@check_argument_types
-def lone_gang(pod: Pod, *, priority: int = 0, weight: int = 1) -> Gang:
-    """Return the gang of one pod that stands for a pod without a gang."""
-    return Gang(
-        name=pod.name,
-        namespace=pod.namespace,
-        pods=(pod,),
-        minimum=1,
-        priority=priority,
-        weight=weight,
-        lone=True,
-    )

@@ -9,7 +9,7 @@ from placer.judge.breaches import breaches
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.moves import moves_in_answer
 from placer_models.placement import Placement, PodPlacement
-from placer_models.pod import Gang
+from placer_models.pod import lone_gang
 
 MET_LATER = frozenset({"affinity"})
 """Rules that pods which come later may help to keep."""
@@ -53,8 +53,6 @@ def _is_free(
     node: Node, others: Iterable[RunningPod], running: RunningPod, to: PodPlacement
 ) -> bool:
     """Return whether the pod could come there now."""
-    pod = running.pod
-    alone = Gang(pod.name, pod.namespace, (pod,), 1, lone=True)
-    now = Instance((node,), (alone,), running=tuple(others))
+    now = Instance((node,), (lone_gang(running.pod),), running=tuple(others))
     found = breaches(now, placement_with_pool_cpus(now, Placement((replace(to, gang=None),))))
     return all(breach.rule in MET_LATER for breach in found)

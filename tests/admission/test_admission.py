@@ -9,8 +9,7 @@ from admission.admission_worlds import GREEDY, MINUTE, gang, names, node, pod
 from placer.admission import AdmissionQueue, Workload
 from placer.queue.fair import FairQueue
 from placer.scheduler import Scheduler
-from placer.scheduling.decision import lone_gang
-from placer_models.pod import GangGroup
+from placer_models.pod import GangGroup, lone_gang
 
 
 def single(name: str, cpus: int = 1) -> Workload:

@@ -10,11 +10,11 @@ from placer.admission import AdmissionQueue, Workload
 from placer.admission.workload import batch_of_workloads
 from placer.queue.snapshot import take_queue_snapshot
 from placer.scheduler import Scheduler
-from placer.scheduling.decision import Decision, lone_gang
+from placer.scheduling.decision import Decision
 from placer.scheduling.errors import BadPodError
 from placer.search.options import SolveOptions
 from placer_models.node_strategy import NodeStrategy
-from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
+from placer_models.pod import Container, Gang, Pod, PodSpec, Resources, lone_gang
 from placer_models.policy import QosClass
 
 EXACT = SolveOptions(workers=1, seed=1)

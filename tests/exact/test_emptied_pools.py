@@ -13,14 +13,14 @@ from placer.judge.breaches import breaches
 from placer.judge.misfits import misfits_of_instance
 from placer.load import load_instance
 from placer.scheduler import Scheduler
-from placer.scheduling.decision import Batch, lone_gang
+from placer.scheduling.decision import Batch
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_cli.exits import ExitCode
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.cpuset import CpuSet, parse_cpu_list
 from placer_models.placement import Answer, Infeasible, PartlyPlaced, Placed, PodPlacement
-from placer_models.pod import Container, Pod, PodSpec, Resources
+from placer_models.pod import Container, Pod, PodSpec, Resources, lone_gang
 from placer_models.policy import AlignmentPolicy, QosClass
 from placer_models.reasons import Blocked
 

@@ -13,11 +13,11 @@ import pytest
 from placer.compiled import digest_of_sources, source_digest_path
 from placer.greedy.expected import compiled_scores, loading
 from placer.scheduler import Scheduler
-from placer.scheduling.decision import Batch, lone_gang
+from placer.scheduling.decision import Batch
 from placer.search.options import Engine, SolveOptions
 from placer_models.cluster import Machine, Node
 from placer_models.device import GPU, Device
-from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources
+from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources, lone_gang
 from placer_models.topology import Cpu, NumaNode, Topology
 
 COMPILED = "placer.greedy.expected.compiled_scores"

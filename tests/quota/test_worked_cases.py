@@ -19,13 +19,12 @@ from placer.quota.filter import (
     decode_class_quotas,
     free_quotas_packed_in_words,
 )
-from placer.scheduling.decision import lone_gang
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import Placed, PodPlacement
-from placer_models.pod import Container, Pod, PodSpec, Resources
+from placer_models.pod import Container, Pod, PodSpec, Resources, lone_gang
 from placer_models.policy import DeviceChoicePolicy
 from placer_models.quota import (
     BitPackedQuotas,

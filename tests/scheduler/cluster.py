@@ -8,7 +8,7 @@ from typing import Any
 from answers import expect
 from even_topologies import even_topology
 from placer.scheduler import Scheduler
-from placer.scheduling.decision import Batch, Decision, lone_gang
+from placer.scheduling.decision import Batch, Decision
 from placer.scheduling.refusal import Refusal
 from placer.search.options import Engine, SolveOptions
 from placer_models.cluster import Machine, Node, RunningPod
@@ -22,7 +22,7 @@ from placer_models.placement import (
     Placed,
     PodPlacement,
 )
-from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
+from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources, lone_gang
 from placer_models.policy import QosClass
 from pools import pools
 

@@ -15,7 +15,7 @@ from features.shares import sharing_gangs, sharing_instance
 from mixed_worlds import mixed, mixed_instance
 from placer.judge.breaches import breaches
 from placer.scheduler import Scheduler
-from placer.scheduling.decision import Batch, ClusterChange, Decision, lone_gang
+from placer.scheduling.decision import Batch, ClusterChange, Decision
 from placer.scheduling.errors import (
     NodeExistsError,
     NodeInUseError,
@@ -27,7 +27,7 @@ from placer.search.options import Engine, SolveOptions
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.device import GPU
 from placer_models.placement import NamespacedName, PartlyPlaced, Placed, Placement, PodPlacement
-from placer_models.pod import Gang, Pod, pods_of_gangs
+from placer_models.pod import Gang, Pod, lone_gang, pods_of_gangs
 from scheduler.by_trying import may_be_refused
 from scheduler.cluster import DEADLINE_S, QUICK, check_fresh_count
 from tiny_pods import scale_of, tiny_gangs, tiny_groups

@@ -4,9 +4,10 @@ import pytest
 
 from answers import expect
 from placer.scheduler import Scheduler
-from placer.scheduling.decision import Batch, ClusterChange, lone_gang
+from placer.scheduling.decision import Batch, ClusterChange
 from placer.scheduling.errors import ContradictionError
 from placer_models.cluster import Node
+from placer_models.pod import lone_gang
 from placer_models.policy import BindPolicy, ExclusivePolicy, QosClass, RequiredOrPreferred
 from scheduler.cluster import BOX, DEADLINE_S, EXACT, machine, pod, running
 

@@ -6,10 +6,10 @@ Pods under ConstrainedBurst follow their pool, on their NUMA nodes, as owners co
 from dataclasses import replace
 
 from placer.scheduler import Scheduler
-from placer.scheduling.decision import Batch, lone_gang
+from placer.scheduling.decision import Batch
 from placer_models.annotations.resource_status import resource_status_of_placement
 from placer_models.cluster import Node
-from placer_models.pod import Container, Pod, PodSpec, Resources
+from placer_models.pod import Container, Pod, PodSpec, Resources, lone_gang
 from placer_models.policy import AlignmentPolicy, QosClass
 from scheduler.cluster import BOX, DEADLINE_S, EXACT, pod
 

@@ -10,7 +10,7 @@ import pytest
 
 from placer.greedy.free_nodes import FreeAmountColumns
 from placer.scheduler import Scheduler
-from placer.scheduling.decision import Batch, Decision, lone_gang
+from placer.scheduling.decision import Batch, Decision
 from placer.scheduling.scheduler_state import nodes_and_pods_of
 from placer.search.by_columns.places import SimplePodPlacer
 from placer.search.by_columns.simple_asks import simple_ask
@@ -23,7 +23,7 @@ from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import Infeasible, NamespacedName, PartlyPlaced, Placed
-from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources
+from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources, lone_gang
 from placer_models.policy import AlignmentPolicy, QosClass
 from placer_models.problem.dimensions import MEMORY
 from scheduler.simple_worlds import MACHINES, a_node, a_spec, an_odd_node, an_odd_spec, machine

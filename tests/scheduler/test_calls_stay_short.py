@@ -7,10 +7,10 @@ import pytest
 from judge.cases_max_pods import small
 from judge.hand import node
 from placer.scheduler import Scheduler
-from placer.scheduling.decision import Batch, lone_gang
+from placer.scheduling.decision import Batch
 from placer.search.options import Engine, SolveOptions
 from placer_models.placement import PodPlacement
-from placer_models.pod import Pod
+from placer_models.pod import Pod, lone_gang
 
 GREEDY = SolveOptions(engine=Engine.GREEDY, workers=1)
 

@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 from placer.scheduler import Scheduler
-from placer.scheduling.decision import Batch, lone_gang
+from placer.scheduling.decision import Batch
 from placer_models.cluster import Machine, Node, RunningPod
 from placer_models.placement import PodPlacement
-from placer_models.pod import Container, ContainerRole, Pod, PodSpec, Resources
+from placer_models.pod import Container, ContainerRole, Pod, PodSpec, Resources, lone_gang
 from placer_models.policy import AlignmentPolicy, AlignmentScope, QosClass
 from placer_models.topology import Cpu, NumaNode, Topology
 from scheduler.cluster import BOX, DEADLINE_S, EXACT, GIB, QUICK

@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 
 from placer.scheduler import Scheduler
-from placer.scheduling.decision import Batch, Decision, lone_gang
+from placer.scheduling.decision import Batch, Decision
 from placer.scheduling.errors import ContradictionError
 from placer_models.cluster import Node, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.defaults import NO_DEFAULTS, Defaults
 from placer_models.placement import PodPlacement
-from placer_models.pod import Pod
+from placer_models.pod import Pod, lone_gang
 from placer_models.policy import AlignmentPolicy, BindPolicy, NodeBindPolicy, QosClass
 from scheduler.cluster import BOX, DEADLINE_S, QUICK, pod
 

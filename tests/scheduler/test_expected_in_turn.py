@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 from placer.judge.measure import measure
 from placer.scheduler import Scheduler
 from placer.scheduling import expecting
-from placer.scheduling.decision import Batch, lone_gang
+from placer.scheduling.decision import Batch
 from placer.search.options import Engine, SolveOptions
 from placer_models.cluster import Node
 from placer_models.demand import ExpectedDemand, ExpectedShape, expected_demand_from_counts
 from placer_models.device import GPU
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import NamespacedName, Placed
-from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources
+from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources, lone_gang
 from placer_models.policy import QosClass
 from placer_models.topology_spread import SpreadConstraint
 from scheduler.simple_worlds import MACHINES, a_node, a_spec, an_odd_spec, machine

@@ -9,7 +9,7 @@ from placer.counting.left import node_left
 from placer.judge.measure import measure
 from placer.scheduler import Scheduler
 from placer.scheduling import expecting
-from placer.scheduling.decision import Batch, lone_gang
+from placer.scheduling.decision import Batch
 from placer.scheduling.expectation import NOTHING_EXPECTED
 from placer.scheduling.scheduler_state import nodes_and_pods_of
 from placer.search.options import Engine, SolveOptions
@@ -31,7 +31,7 @@ from placer_models.forecast import (
 from placer_models.goals import EXPECTED, USABLE
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import PartlyPlaced, Placed
-from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources
+from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources, lone_gang
 from placer_models.policy import QosClass
 
 GREEDY = SolveOptions(engine=Engine.GREEDY, workers=1)

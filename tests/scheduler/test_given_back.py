@@ -9,12 +9,12 @@ from judge.cases_functions import HERE, sharing
 from judge.cases_strategies import EACH, applying
 from judge.cases_strategies import HERE as SWITCHED
 from placer.scheduler import Scheduler
-from placer.scheduling.decision import Batch, lone_gang
+from placer.scheduling.decision import Batch
 from placer.search.options import Engine, SolveOptions
 from placer_models.cluster import Node
 from placer_models.device import GPU
 from placer_models.placement import Infeasible, PartlyPlaced, Placed
-from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources
+from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources, lone_gang
 from placer_models.policy import PartitionPolicy
 from placer_models.topology import Hugepages
 from scheduler.cluster import BOX, DEADLINE_S, QUICK

@@ -10,13 +10,14 @@ from placer.judge.breaches import Breach, breaches_in_scene
 from placer.judge.measure import measure
 from placer.judge.scene import InstanceWithPlacement
 from placer.scheduler import Scheduler
-from placer.scheduling.decision import Batch, lone_gang
+from placer.scheduling.decision import Batch
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Node
 from placer_models.goals import TIERS_OF
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import Placed
+from placer_models.pod import lone_gang
 from placer_models.policy import QosClass
 from scheduler.cluster import BOX, DEADLINE_S, EXACT, QUICK, check_fresh_count, machine, pod
 

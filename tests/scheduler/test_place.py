@@ -8,12 +8,12 @@ import pytest
 
 from placer.judge.breaches import breaches
 from placer.scheduler import Scheduler
-from placer.scheduling.decision import Batch, lone_gang
+from placer.scheduling.decision import Batch
 from placer.scheduling.errors import ContradictionError, PodAlreadyRunningError, SchedulerError
 from placer.search.options import SolveOptions
 from placer_models.cluster import Node
 from placer_models.placement import Infeasible, PartlyPlaced, Placed
-from placer_models.pod import DeviceRequest, GangGroup, Resources
+from placer_models.pod import DeviceRequest, GangGroup, Resources, lone_gang
 from placer_models.policy import QosClass, SameTypeDevicesScope
 from placer_models.topology import Hugepages
 from scheduler.cluster import (

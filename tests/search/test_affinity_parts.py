@@ -29,7 +29,7 @@ from judge.hand import gang, node, placed, put, world
 from placer.judge.breaches import breaches
 from placer.judge.measure import are_tier_values_better, measure
 from placer.scheduler import Scheduler
-from placer.scheduling.decision import Batch, Decision, lone_gang
+from placer.scheduling.decision import Batch, Decision
 from placer.scheduling.errors import ContradictionError
 from placer.scheduling.refusal import Refusal
 from placer.search.budget import SolveBudget
@@ -42,7 +42,7 @@ from placer.search.outside_witnesses import (
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import RunningPod
 from placer_models.network import GangNetworkLevelRule, GangNetworkLevelRuleKind
-from placer_models.pod import Pod
+from placer_models.pod import Pod, lone_gang
 from placer_models.policy import QosClass, RequiredOrPreferred
 from search.by_parts import answer
 

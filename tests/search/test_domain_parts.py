@@ -15,7 +15,7 @@ from judge.cases_topology_spread import PLAIN, A, B, web
 from placer.judge.breaches import breaches
 from placer.judge.measure import measure
 from placer.scheduler import Scheduler
-from placer.scheduling.decision import Batch, Decision, lone_gang
+from placer.scheduling.decision import Batch, Decision
 from placer.scheduling.refusal import Refusal
 from placer.search.options import Engine, SolveOptions
 from placer.search.outside_witnesses import (
@@ -27,7 +27,7 @@ from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.goals import GATHERING
 from placer_models.network import GangNetworkLevelRule, GangNetworkLevelRuleKind
 from placer_models.placement import Infeasible, PartlyPlaced
-from placer_models.pod import Pod
+from placer_models.pod import Pod, lone_gang
 from placer_models.policy import RequiredOrPreferred
 from search.by_parts import answer
 

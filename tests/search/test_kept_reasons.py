@@ -9,14 +9,14 @@ import pytest
 
 from mixed_worlds import mixed_instance
 from placer.scheduler import Scheduler
-from placer.scheduling.decision import Batch, Decision, lone_gang
+from placer.scheduling.decision import Batch, Decision
 from placer.scheduling.errors import SchedulerError
 from placer.search.options import Engine, SolveOptions
 from placer.search.reasons import stages
 from placer.search.reasons.question import PodOnNode
 from placer_models.cluster import Node
 from placer_models.placement import Unplaced
-from placer_models.pod import Container, Pod, PodSpec, Resources, pods_of_gangs
+from placer_models.pod import Container, Pod, PodSpec, Resources, lone_gang, pods_of_gangs
 from placer_models.policy import QosClass
 from worlds import tiny_instance
 

@@ -8,7 +8,6 @@ import pytest
 from even_topologies import even_topology
 from leaves import TooManyLeavesError
 from mixed_worlds import mixed_instance
-from placer.scheduling.decision import lone_gang
 from placer.search.baseline import starting_accounts_of
 from placer.search.budget import SolveBudget
 from placer.search.options import Engine, SolveOptions
@@ -24,7 +23,7 @@ from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.cpuset import parse_cpu_list
 from placer_models.device import Device
 from placer_models.placement import DeviceGrant, Placed, Placement, PodPlacement
-from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
+from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources, lone_gang
 from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass, RequiredOrPreferred
 from placer_models.reasons import Blocker, RuleDemand
 from placer_models.variants import spec_on

@@ -9,7 +9,7 @@ import pytest
 from greedy import roomy
 from mixed_worlds import mixed_instance
 from placer.scheduler import Scheduler
-from placer.scheduling.decision import Batch, lone_gang
+from placer.scheduling.decision import Batch
 from placer.search import kept_blockers
 from placer.search.options import Engine, SolveOptions
 from placer.search.reasons import by_columns
@@ -17,7 +17,7 @@ from placer.search.reasons.stages import NodesAtOccupancyStage
 from placer.state.requirements import PodRequirements
 from placer_models.cluster import Instance
 from placer_models.placement import Unplaced
-from placer_models.pod import pods_of_gangs
+from placer_models.pod import lone_gang, pods_of_gangs
 from placer_models.reach import without_asks_beyond_node
 from placer_models.reasons import Blocker
 

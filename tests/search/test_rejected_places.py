@@ -19,7 +19,7 @@ from placer.counting.account import Account
 from placer.counting.placements import NodeIdAssignmentFailure, realise_choices
 from placer.judge.breaches import breaches
 from placer.scheduler import Scheduler
-from placer.scheduling.decision import Batch, lone_gang
+from placer.scheduling.decision import Batch
 from placer.search import exact
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
@@ -37,7 +37,7 @@ from placer_models.placement import (
     PlaceRejectedByJudge,
     PodPlacement,
 )
-from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
+from placer_models.pod import Container, Gang, Pod, PodSpec, Resources, lone_gang
 from placer_models.policy import AlignmentPolicy, GatherLevel, QosClass
 from placer_models.problem.problem import Choice, Problem
 from placer_models.reasons import RejectedPlaceReason

@@ -8,13 +8,13 @@ import pytest
 from answers import expect
 from even_topologies import even_topology
 from placer.scheduler import Scheduler
-from placer.scheduling.decision import Batch, lone_gang
+from placer.scheduling.decision import Batch
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.placement import GaveUp, Infeasible, Placed, PodPlacement
-from placer_models.pod import Container, Gang, GangGroup, Pod, PodSpec, Resources
+from placer_models.pod import Container, Gang, GangGroup, Pod, PodSpec, Resources, lone_gang
 from placer_models.policy import QosClass
 
 GREEDY = SolveOptions(Engine.GREEDY, workers=1)

@@ -11,7 +11,7 @@ from answers import expect
 from instance_texts import instance_of_text, reread
 from placer.judge.measure import measure
 from placer.scheduler import Scheduler
-from placer.scheduling.decision import Batch, lone_gang
+from placer.scheduling.decision import Batch
 from placer.search import joint_search
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
@@ -24,7 +24,7 @@ from placer_models.goals import DEVICE_CHOICE
 from placer_models.legal import IllegalPodError
 from placer_models.machines.catalogue import load_machine
 from placer_models.placement import DeviceGrant, PartlyPlaced, Placed, Placement, PodPlacement
-from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
+from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources, lone_gang
 from placer_models.policy import DeviceChoicePolicy
 from quota.given_out import device_given_out
 from scheduler.cluster import BOX, DEADLINE_S

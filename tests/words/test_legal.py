@@ -8,7 +8,7 @@ import pytest
 
 from placer.load import load_instance
 from placer.scheduler import Scheduler
-from placer.scheduling.decision import Batch, lone_gang
+from placer.scheduling.decision import Batch
 from placer.scheduling.errors import BadPodError, SchedulerError
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
@@ -19,7 +19,16 @@ from placer_models.device_share import DeviceShare
 from placer_models.files.errors import InputError
 from placer_models.legal import IllegalPodError, check_pods_legal, spec_faults
 from placer_models.machines.catalogue import load_machine
-from placer_models.pod import Container, ContainerRole, DeviceRequest, Gang, Pod, PodSpec, Resources
+from placer_models.pod import (
+    Container,
+    ContainerRole,
+    DeviceRequest,
+    Gang,
+    Pod,
+    PodSpec,
+    Resources,
+    lone_gang,
+)
 from placer_models.policy import (
     BindPolicy,
     ExclusivePolicy,

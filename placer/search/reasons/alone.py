@@ -26,7 +26,7 @@ from placer.state.problem_cache import ProblemCache
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.node_rules import without_node_rules
 from placer_models.placement import PodPlacement
-from placer_models.pod import Gang, Pod, PodSpec
+from placer_models.pod import Pod, PodSpec, lone_gang
 from placer_models.policy import QosClass
 from placer_models.problem.node_state import CoreClassGranularity
 from placer_models.relations import spec_inside_node, without_needs_met_later
@@ -72,9 +72,8 @@ def has_place_on_node(asked: PodOnNode, budget: SolveBudget) -> bool:
     if ghosts:
         nodes.append(replace(node, name="elsewhere", closed=True))
         running += ghosts
-    gang = Gang("", pod.namespace, (pod,), 1, lone=True)
     found = count_placeable_gang_pods(
-        Instance(tuple(nodes), (gang,), running=tuple(running)), budget
+        Instance(tuple(nodes), (lone_gang(pod),), running=tuple(running)), budget
     )
     if found.pods == 0 and found.most > 0:
         raise OutOfTimeError
