@@ -56,7 +56,7 @@ def read_pod_shape(
         pod = replace(_one_of(text, running), name=f"{running[0].name}-more", uid="")
         return pod, replace(instance, gangs=(*instance.gangs, lone_gang(pod)))
     known = [pod_or_gang_title(*one) for one in waiting]
-    known += [pod_or_gang_title(*gang.key) for gang in instance.gangs]
+    known += [gang.title for gang in instance.gangs]
     known += [r.pod.title for r in instance.running]
     raise ValueError(
         f"got {in_quotes(text)}; no pod or gang has this name, no file does, and no shape such as "
@@ -92,9 +92,9 @@ def _shape_in_file(
         raise InputError(shown_file_name(file), None, "", message)
     both = load_instance([*paths, file], who=who)
     known = {gang.key for gang in instance.gangs}
-    known |= {(one.namespace, one.name) for one in instance.left_out}
+    known |= {one.key for one in instance.left_out}
     for one in both.left_out:
-        if (one.namespace, one.name) not in known:
+        if one.key not in known:
             told = "; ".join(map(_told, one.why))
             raise InputError(shown_file_name(file), None, "", f"pod {in_quotes(one.name)}: {told}")
     new = tuple(gang for gang in both.gangs if gang.key not in known)

@@ -14,7 +14,7 @@ from placer_models.cluster import Instance, Machine
 from placer_models.files.errors import InputError
 from placer_models.kubernetes.who_waits import ALL, WaitingPodFilter
 from placer_models.left_out import PodLeftOutBeforeSolve
-from placer_models.placement import Placement, pod_or_gang_title
+from placer_models.placement import Placement
 from placer_models.reasons import Illegal
 
 if TYPE_CHECKING:
@@ -141,9 +141,7 @@ def _note_illegal(instance: Instance) -> None:
             by_why.setdefault(why, []).append(title)
         for why, titles in by_why.items():
             print_note(f"{begin}: {names_as_host_lists(titles)}: {why}")
-    beside = [
-        pod_or_gang_title(one.namespace, one.name) for one in instance.left_out if not _bad(one)
-    ]
+    beside = [one.title for one in instance.left_out if not _bad(one)]
     if beside:
         print_note(f"not placed without illegal members: {names_as_host_lists(beside)}")
 
@@ -151,7 +149,7 @@ def _note_illegal(instance: Instance) -> None:
 def _waiting(instance: Instance) -> Iterator[tuple[str, str]]:
     for one in instance.left_out:
         for why in _bad(one):
-            yield pod_or_gang_title(one.namespace, one.name), why.text
+            yield one.title, why.text
 
 
 def _bad(one: PodLeftOutBeforeSolve) -> list[Illegal]:

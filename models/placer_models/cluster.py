@@ -14,7 +14,7 @@ from placer_models.mig import Modes, gpu_minor_of_mig_instance, with_possible_mi
 from placer_models.network import NODE_LEVEL, GangNetworkLevelRule
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import NamespacedName, PodPlacement
-from placer_models.pod import Gang, GangGroup, Pod
+from placer_models.pod import Gang, GangGroup, NamedInNamespace, Pod
 from placer_models.policy import (
     BINDING,
     AlignmentPolicy,
@@ -391,7 +391,7 @@ class RunningPod:
 
 
 @dataclass(frozen=True, slots=True)
-class RunningGang(TypeChecked):
+class RunningGang(NamedInNamespace):
     """A gang of running pods: what they ask of each other's places (G5).
 
     Its members are the running pods whose placement names it.
@@ -406,11 +406,6 @@ class RunningGang(TypeChecked):
     namespace: str
     gather: GatherLevel | None = None
     levels: tuple[GangNetworkLevelRule, ...] = ()
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """Namespace and name."""
-        return self.namespace, self.name
 
 
 @suggest_argument_names

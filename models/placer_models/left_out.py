@@ -4,16 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from placer_models.placement import NamespacedName
-from placer_models.pod import Gang, GangGroup, Pod
+from placer_models.pod import Gang, GangGroup, NamedInNamespace, Pod
 from placer_models.reasons import Illegal, IllegalGangInGroup, IllegalMembers, Reason
-from placer_models.typed import TypeChecked
 
 IllegalPods = Mapping[NamespacedName, Illegal]
 """Key of an illegal pod that waits -> what is wrong with it."""
 
 
 @dataclass(frozen=True, slots=True)
-class PodLeftOutBeforeSolve(TypeChecked):
+class PodLeftOutBeforeSolve(NamedInNamespace):
     """A pod that waits, and that no solver is asked about.
 
     Attributes:

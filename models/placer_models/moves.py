@@ -191,12 +191,12 @@ def _misplaced(
 ) -> MisfitsLeavingTogether:
     """Return the rules that pods break if they alone come anew to where they are."""
     faults = _faults_at_home(asked, blamed)
-    gangs = {pod_or_gang_title(*gang.key) for gang in asked.gangs}
+    gangs = {gang.title for gang in asked.gangs}
     broken: dict[tuple[NamespacedName, str], None] = {}
     leaving = set(group) if len(group) == 1 else set[NamespacedName]()
     for home in asked.homes:
         for fault in faults:
-            own = fault.subject in (pod_or_gang_title(*home.key), home.node)
+            own = fault.subject in (home.title, home.node)
             if own or fault.subject in gangs:
                 broken[home.key, fault.rule] = None
             if own:

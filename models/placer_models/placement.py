@@ -10,6 +10,7 @@ from placer_models.cpuset import CpuSet
 from placer_models.device_share import DeviceShare
 from placer_models.environment import Env
 from placer_models.goals import PLACED, Tier
+from placer_models.pod import NamedInNamespace
 from placer_models.reasons import Blocked, FewMembers, GangGroupTooLarge, Reason
 from placer_models.typed import TypeChecked
 
@@ -90,7 +91,7 @@ class ContainerPlacement(TypeChecked):
 
 
 @dataclass(frozen=True, slots=True)
-class PodPlacement(TypeChecked):
+class PodPlacement(NamedInNamespace):
     """Where one pod runs, to the last CPU, byte and device.
 
     Attributes:
@@ -118,11 +119,6 @@ class PodPlacement(TypeChecked):
     devices: tuple[DeviceGrant, ...] = ()
     env: Env = ()
     cpu_milli: tuple[tuple[int, int], ...] | None = None
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """Namespace and name."""
-        return self.namespace, self.name
 
     def minors(self, device_type: str) -> tuple[int, ...]:
         """Return the minors of the pod's devices of the type, ascending."""
@@ -221,7 +217,7 @@ class TierValue(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Unplaced(TypeChecked):
+class Unplaced(NamedInNamespace):
     """A pod without a place, and why.
 
     Attributes:
@@ -246,7 +242,7 @@ class Unplaced(TypeChecked):
 
 
 @dataclass(frozen=True, slots=True)
-class PlaceRejectedByJudge(TypeChecked):
+class PlaceRejectedByJudge(NamedInNamespace):
     """A place that was chosen for a pod and broke a rule: a defect of Placer, which it survived.
 
     Attributes:
@@ -263,10 +259,9 @@ class PlaceRejectedByJudge(TypeChecked):
     @property
     def text(self) -> str:
         """What happened, in one sentence for people."""
-        title = pod_or_gang_title(self.namespace, self.name)
         return (
-            f"the judge rejected the place of pod {title!r} on node {self.node!r} ({self.why}): "
-            "this is a defect of placer, please report it"
+            f"the judge rejected the place of pod {self.title!r} on node {self.node!r} "
+            f"({self.why}): this is a defect of placer, please report it"
         )
 
 

@@ -39,6 +39,25 @@ from placer_models.typed import (
 )
 
 
+class NamedInNamespace(TypeChecked):
+    """A word that has a name in a namespace, such as a pod or a gang."""
+
+    __slots__ = ()
+
+    name: str
+    namespace: str
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Namespace and name."""
+        return self.namespace, self.name
+
+    @property
+    def title(self) -> str:
+        """The name for people: the namespace ``default`` is left out."""
+        return self.name if self.namespace == "default" else f"{self.namespace}/{self.name}"
+
+
 @suggest_argument_names
 @dataclass(frozen=True, slots=True)
 class DeviceRequest(TypeChecked):
@@ -325,7 +344,7 @@ class PodSpec(CachedHash):
 
 @suggest_argument_names
 @dataclass(frozen=True, slots=True)
-class Pod(TypeChecked):
+class Pod(NamedInNamespace):
     """One pod. Its key (namespace, name) is unique in an instance.
 
     Attributes:
@@ -340,21 +359,13 @@ class Pod(TypeChecked):
     limits: PodLimits = ()
     uid: str = ""
 
-    @property
-    def key(self) -> tuple[str, str]:
-        """Namespace and name."""
-        return self.namespace, self.name
-
-    @property
-    def title(self) -> str:
-        """The name for people: the namespace ``default`` is left out."""
-        return self.name if self.namespace == "default" else f"{self.namespace}/{self.name}"
-
 
 @suggest_argument_names
 @dataclass(frozen=True, slots=True)
-class Gang(TypeChecked):
+class Gang(NamedInNamespace):
     """Pods that run together: at least the minimum of them, or none (G1).
+
+    A lone pod's gang has the pod's key.
 
     Attributes:
         weight: How much the gang counts inside its priority level.
@@ -374,14 +385,9 @@ class Gang(TypeChecked):
     lone: bool = False
     levels: tuple[GangNetworkLevelRule, ...] = ()
 
-    @property
-    def key(self) -> tuple[str, str]:
-        """Namespace and name; a lone pod's gang has the pod's key."""
-        return self.namespace, self.name
-
 
 @dataclass(frozen=True, slots=True)
-class GangGroup(TypeChecked):
+class GangGroup(NamedInNamespace):
     """Gangs, by their keys, of which either all reach their minimum or none does (G1)."""
 
     name: str

@@ -201,7 +201,7 @@ def _asked_about(
         return None
     known = {gang.key for gang in instance.gangs}
     known |= {pod.key for gang in instance.gangs for pod in gang.pods}
-    known |= {(one.namespace, one.name) for one in unplaced}
+    known |= {one.key for one in unplaced}
     for namespace, name in pods:
         if (namespace, name) not in known:
             raise ValueError(f"no pod or gang '{namespace}/{name}' waits in the instance")
@@ -220,16 +220,15 @@ def _shapes(
     """
     grouped = {key for group in instance.groups if len(group.gangs) > 1 for key in group.gangs}
     gang_of = {pod.key: gang for gang in instance.gangs for pod in gang.pods}
-    left_out = {(one.namespace, one.name) for one in unplaced}
+    left_out = {one.key for one in unplaced}
     by_shape: dict[object, tuple[list[Unplaced], dict[NamespacedName, Gang]]] = {}
     for one in unplaced:
-        key = (one.namespace, one.name)
-        gang = gang_of.get(key)
-        named = pods is None or key in pods or (gang is not None and gang.key in pods)
+        gang = gang_of.get(one.key)
+        named = pods is None or one.key in pods or (gang is not None and gang.key in pods)
         if not named:
             continue
         if gang is None:
-            by_shape[key] = [one], {}
+            by_shape[one.key] = [one], {}
             continue
         shape = (gang.pods[0].spec, gang.priority, one.namespace) if gang.lone else gang.key
         some, gangs = by_shape.setdefault(shape, ([], {}))
@@ -251,7 +250,7 @@ def _explanation(
     first = left_out[0]
     funnel = funnel_of_remaining_nodes(first, all_nodes)
     return Explanation(
-        pods=tuple((one.namespace, one.name) for one in left_out),
+        pods=tuple(one.key for one in left_out),
         gang=first.gang,
         verdict=verdict_of_reasons(first.why),
         token=unplaced_cause_token(first.why, funnel),

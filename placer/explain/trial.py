@@ -173,7 +173,7 @@ def trial_outcome_of(answer: Answer, instance: Instance) -> TrialVerdict:
         case Infeasible():
             return TrialVerdict.RULED_OUT
         case PartlyPlaced():
-            left_out = {(one.namespace, one.name) for one in answer.unplaced}
+            left_out = {one.key for one in answer.unplaced}
             first = max(
                 (
                     gang.priority

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from placer.judge.scene import InstanceWithPlacement, PlacedPod
 from placer_models.goals import Tier
-from placer_models.placement import pod_or_gang_title
 from placer_models.pod import Gang
 
 
@@ -27,7 +26,7 @@ def pod_breach_finding(placed: PlacedPod, said: str) -> Finding:
 
 def gang_breach_finding(gang: Gang, said: str) -> Finding:
     """Return a fault of a gang, told in the same way."""
-    title = pod_or_gang_title(*gang.key)
+    title = gang.title
     return Finding(title, f"gang {title!r} {said}")
 
 

@@ -21,10 +21,9 @@ def gang_group_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     for group in scene.instance.groups:
         without = [pod_or_gang_title(*key) for key in group.gangs if not scene.members.get(key)]
         if 0 < len(without) < len(group.gangs):
-            title = pod_or_gang_title(group.namespace, group.name)
             yield Finding(
-                title,
-                f"group {title!r} has {len(group.gangs) - len(without)} gangs placed and not "
+                group.title,
+                f"group {group.title!r} has {len(group.gangs) - len(without)} gangs placed and not "
                 f"{', '.join(without)}; its {len(group.gangs)} gangs run all together or not",
             )
 

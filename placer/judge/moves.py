@@ -6,7 +6,6 @@ from placer.judge.family import Finding, JudgedFamily
 from placer.judge.homes import homes_of_moved_pods
 from placer.judge.scene import InstanceWithPlacement
 from placer_models.goals import MOVES
-from placer_models.placement import pod_or_gang_title
 
 
 def moves_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
@@ -17,15 +16,15 @@ def moves_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     placed = {place.key for place in scene.placement.pods}
     for home in instance.homes:
         if home.key not in placed:
-            title = pod_or_gang_title(*home.key)
+            title = home.title
             yield Finding(
                 title, f"pod {title!r} runs on node {home.node!r} and is given no place any more"
             )
     gone = homes_of_moved_pods(instance, scene.placement.pods)
     if len(gone) > instance.move_budget:
-        names = ", ".join(pod_or_gang_title(*home.key) for home in gone)
+        names = ", ".join(home.title for home in gone)
         yield Finding(
-            pod_or_gang_title(*gone[0].key),
+            gone[0].title,
             f"{len(gone)} running pods move ({names}); the budget of moves is "
             f"{instance.move_budget}",
         )

@@ -23,7 +23,7 @@ def domain_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
                     yield Finding(
                         title,
                         f"pod {title!r} is placed on node {name!r}, which belongs to no {level}; "
-                        f"its gang {pod_or_gang_title(*gang.key)!r} asks for one",
+                        f"its gang {gang.title!r} asks for one",
                     )
 
 

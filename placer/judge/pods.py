@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from placer.judge.family import Finding, JudgedFamily, pod_breach_finding
 from placer.judge.scene import InstanceWithPlacement
-from placer_models.placement import pod_or_gang_title
 
 
 def known_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
@@ -12,9 +11,9 @@ def known_breaches(scene: InstanceWithPlacement) -> Iterator[Finding]:
     placed: set[tuple[str, str]] = set()
     strange = any(place.key not in scene.waiting for place in scene.placement.pods)
     running = {runner.pod.key for runner in scene.instance.running} if strange else set()
-    left_out = {(one.namespace, one.name) for one in scene.instance.left_out}
+    left_out = {one.key for one in scene.instance.left_out}
     for place in scene.placement.pods:
-        title = pod_or_gang_title(place.namespace, place.name)
+        title = place.title
         pod = scene.waiting.get(place.key)
         if pod is None:
             what = "does not wait in the instance"

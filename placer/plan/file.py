@@ -310,9 +310,7 @@ def _gang_named(instance: Instance, name: str) -> Gang:
     if members:
         asked = next((gang for gang in instance.running_gangs if gang.key == key), None)
         return gang_like_running(key, members, asked)
-    titles = [pod.title for pod in pods.values()] + [
-        pod_or_gang_title(*g.key) for g in instance.gangs
-    ]
+    titles = [pod.title for pod in pods.values()] + [g.title for g in instance.gangs]
     titles += [
         pod_or_gang_title(*one)
         for one in dict.fromkeys(r.gang_key for r in instance.running)

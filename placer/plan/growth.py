@@ -16,7 +16,6 @@ from placer.sweep.halting import SweepTaskHaltedError, stop_check_of_task
 from placer.sweep.sweep import run_sweep
 from placer.sweep.workers import InProcessSweepWorker, SweepBackend
 from placer_models.message_text import in_quotes
-from placer_models.placement import pod_or_gang_title
 from placer_models.pod import pods_of_gangs
 
 _LEAST_S = 0.1
@@ -253,7 +252,7 @@ def _step(question: PlanQuestion, task: _Task, answer: PlanAnswer) -> GrowthStep
 
 def _why(answer: NoPlanExists) -> Iterator[str]:
     for one in answer.unplaced:
-        yield f"{pod_or_gang_title(one.namespace, one.name)}: {' '.join(one.reasons)}"
+        yield f"{one.title}: {' '.join(one.reasons)}"
     for short in answer.short:
         ends = ", ".join(f"at most {most:,} of {offer}" for offer, most in answer.ended)
         why = " ".join(short.reasons) or ends

@@ -12,7 +12,7 @@ from placer.plan.question import PlanQuestion
 from placer.plan.relax import QuestionAsPacking, with_one_of_each_offer
 from placer.plan.witness import bought_nodes_by_offer, solve_options_on_clock
 from placer.search.solver import solve
-from placer_models.placement import Placed, pod_or_gang_title
+from placer_models.placement import Placed
 from placer_models.pod import Pod, lone_gang, pods_of_gangs
 
 MOST_TOLD = 20
@@ -83,11 +83,10 @@ def _after_a_loss(
         answer = solve(instance, solve_options_on_clock(clock, ALONE, 1))
         if not isinstance(answer, Placed) and answer.unplaced:
             specs = {pod.key: pod.spec for pod in pods_of_gangs(case.instance.gangs)}
-            alike = Counter(specs[one.namespace, one.name] for one in answer.unplaced)
+            alike = Counter(specs[one.key] for one in answer.unplaced)
             for one in answer.unplaced:
-                if count := alike.pop(specs[one.namespace, one.name], 0):
-                    title = pod_or_gang_title(one.namespace, one.name)
-                    yield PodsShortOfOffers(title, count, (), where)
+                if count := alike.pop(specs[one.key], 0):
+                    yield PodsShortOfOffers(one.title, count, (), where)
             return
     yield PodsShortOfOffers("", 1, (), where)
 

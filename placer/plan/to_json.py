@@ -19,7 +19,7 @@ from placer.plan.survive import LossOutcome, LossPurchase, SurvivalAnswer
 from placer_models.files.documents import API_VERSION
 from placer_models.files.part import Json
 from placer_models.instance.placement_file import solve_answer_to_dict
-from placer_models.placement import PartlyPlaced, Placed, Unplaced, pod_or_gang_title
+from placer_models.placement import PartlyPlaced, Placed, Unplaced
 from placer_models.pod import pods_of_gangs
 
 
@@ -183,10 +183,7 @@ def _decimal(scale: Fraction | None) -> str | None:
 
 
 def _unplaced(pods: Iterable[Unplaced]) -> list[Json]:
-    return [
-        {"name": pod_or_gang_title(one.namespace, one.name), "reasons": list(one.reasons)}
-        for one in pods
-    ]
+    return [{"name": one.title, "reasons": list(one.reasons)} for one in pods]
 
 
 def survival_answer_to_dict(answer: SurvivalAnswer, move_budget: int, currency: str) -> Json:

@@ -64,7 +64,7 @@ def check_running_pods(running: Iterable[RunningPod], nodes: Collection[str]) ->
         if place.key != key:
             raise ContradictionError(
                 f"running pod {pod_or_gang_title(*key)!r} "
-                f"has the place of {pod_or_gang_title(*place.key)!r}; give each pod its own"
+                f"has the place of {place.title!r}; give each pod its own"
             )
         if key in keys:
             raise PodAlreadyRunningError((key,))
@@ -96,9 +96,7 @@ def check_batch(batch: Batch, running: Container[NamespacedName]) -> None:
     pods: set[NamespacedName] = set()
     for gang in batch.gangs:
         if gang.key in gangs:
-            raise ContradictionError(
-                f"two gangs are called {pod_or_gang_title(*gang.key)!r}; rename one"
-            )
+            raise ContradictionError(f"two gangs are called {gang.title!r}; rename one")
         gangs[gang.key] = gang
         _check_gang(gang)
         for pod in gang.pods:
@@ -133,7 +131,7 @@ def legal_gangs_of_batch(
 
 
 def _check_gang(gang: Gang) -> None:
-    title = pod_or_gang_title(*gang.key)
+    title = gang.title
     if not 1 <= gang.minimum <= len(gang.pods):
         raise ContradictionError(
             f"gang {title!r} has a minimum of {gang.minimum}; "
@@ -165,11 +163,10 @@ def _check_groups(batch: Batch, gangs: dict[NamespacedName, Gang]) -> None:
     names: set[NamespacedName] = set()
     group_of: dict[NamespacedName, NamespacedName] = {}
     for group in batch.groups:
-        key = (group.namespace, group.name)
-        title = pod_or_gang_title(*key)
-        if key in names:
+        title = group.title
+        if group.key in names:
             raise ContradictionError(f"two gang groups are called {title!r}; rename one")
-        names.add(key)
+        names.add(group.key)
         for member in group.gangs:
             if member not in gangs or gangs[member].lone:
                 raise ContradictionError(
@@ -182,4 +179,4 @@ def _check_groups(batch: Batch, gangs: dict[NamespacedName, Gang]) -> None:
                     f"{pod_or_gang_title(*group_of[member])!r} "
                     f"and {title!r}; a gang is in one group at most, once"
                 )
-            group_of[member] = key
+            group_of[member] = group.key

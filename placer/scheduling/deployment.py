@@ -255,7 +255,7 @@ def _gone_beside(
     node = asked.nodes[0]
     here = [runner for runner in asked.running if runner.placement.node == node.name]
     account = account_of(node, [*here, *(RunningPod(pods[p.key], p) for p in placed)])
-    found = (shortages_on_node(node, account, [pods[p.namespace, p.name]]) for p in answer.unplaced)
+    found = (shortages_on_node(node, account, [pods[p.key]]) for p in answer.unplaced)
     yield from dict.fromkeys(gone for some in found for gone in some)
 
 

@@ -77,10 +77,7 @@ class Refusal:
         parts = [gone.message for gone in self.gone]
         if self.running:
             parts.append(f"running already: pods {pod_titles_text(self.running)}")
-        parts += [
-            f"pod {pod_titles_text(((pod.namespace, pod.name),))}: {pod.reasons[0]}"
-            for pod in self.unplaced
-        ]
+        parts += [f"pod {pod.title}: {pod.reasons[0]}" for pod in self.unplaced]
         if self.undecided:
             names = ", ".join(self.undecided)
             parts.append(f"no place was found in time on nodes {names}")

@@ -198,7 +198,7 @@ def _first_with_fault(
         faults = found.faults if isinstance(found, RejectedPlacement) else ()
         if any((one.rule, one.subject) == (fault.rule, fault.subject) for one in faults):
             return [indices[count - 1]]
-    gangs = {pod_or_gang_title(*gang.key) for gang in instance.gangs}
+    gangs = {gang.title for gang in instance.gangs}
     return indices if fault.subject in gangs else indices[-1:]
 
 

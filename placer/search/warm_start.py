@@ -15,7 +15,7 @@ from placer.search.judged import RejectedPlacement, ValidPlacement, judge_placem
 from placer.state.batch import build_problem
 from placer.state.out_of_time import OutOfTimeError, Stop
 from placer_models.cluster import Instance
-from placer_models.placement import NamespacedName, Placement, PodPlacement, pod_or_gang_title
+from placer_models.placement import NamespacedName, Placement, PodPlacement
 from placer_models.pod import Gang
 
 MOST_LOOKS = 4
@@ -79,7 +79,7 @@ def _is_meant(
 ) -> bool:
     """Return whether a fault is about the gang, one of its pods, or a node that it is on."""
     pods = [pod for pod in gang.pods if pod.key in known]
-    titles = {pod_or_gang_title(gang.namespace, gang.name), *(pod.title for pod in pods)}
+    titles = {gang.title, *(pod.title for pod in pods)}
     return not titles.union(known[pod.key].node for pod in pods).isdisjoint(subjects)
 
 

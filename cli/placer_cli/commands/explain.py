@@ -117,7 +117,7 @@ def _keys(names: Sequence[str], instance: Instance) -> list[NamespacedName] | No
         return None
     waiting = {gang.key for gang in instance.gangs}
     waiting |= {pod.key for pod in pods_of_gangs(instance.gangs)}
-    waiting |= {(one.namespace, one.name) for one in instance.left_out}
+    waiting |= {one.key for one in instance.left_out}
     keys = []
     for name in names:
         namespace, _, own = name.rpartition("/")

@@ -142,7 +142,7 @@ def _placed(answer: Answer, names: Collection[NamespacedName] | None) -> str:
         return "Everything that waits has a place."
     asked = set(names)
     places = [
-        f"{pod_or_gang_title(*place.key)} is on {place.node}"
+        f"{place.title} is on {place.node}"
         for place in answer.placement.pods
         if place.key in asked or (place.namespace, place.gang) in asked
     ]

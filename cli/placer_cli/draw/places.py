@@ -125,14 +125,14 @@ def draw_unplaced(
     specs = {pod.key: pod.spec for pod in pods_of_gangs(instance.gangs)}
 
     def told(one: Unplaced) -> tuple[str | None, Sequence[str]]:
-        spec = specs.get((one.namespace, one.name))
+        spec = specs.get(one.key)
         if every or spec is None or not one.why:
             return one.gang, one.reasons
         return one.gang, tuple(reason_sentences(one.why, spec, few=FEW_KINDS))
 
     rows = []
     for (gang, reasons), same in groupby(unplaced, key=told):
-        names = names_as_host_lists([pod_or_gang_title(pod.namespace, pod.name) for pod in same])
+        names = names_as_host_lists([pod.title for pod in same])
         rows.append((names, gang or "", "\n".join(reasons)))
     head = ("pod", "gang", "why it has no place")
     wrap = {"pod": 16, "gang": 12, head[2]: 20}

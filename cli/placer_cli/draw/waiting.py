@@ -20,7 +20,6 @@ from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance
 from placer_models.device_strategy import DeviceCountStrategy
 from placer_models.network import GangNetworkLevelRule, GangNetworkLevelRuleKind
-from placer_models.placement import pod_or_gang_title
 from placer_models.pod import DeviceRequest, Gang, Pod, PodSpec, without_replica_number
 from placer_models.policy import AlignmentPolicy, BindPolicy
 from placer_models.quantity import cpu_count_with_noun
@@ -61,7 +60,7 @@ def pods_left_out_before_solve_table(instance: Instance, width: int) -> Renderab
         return None
     rows = []
     for (gang, why), alike in groupby(instance.left_out, key=lambda one: (one.gang, one.why)):
-        names = names_as_host_lists([pod_or_gang_title(one.namespace, one.name) for one in alike])
+        names = names_as_host_lists([one.title for one in alike])
         rows.append((names, gang or "", "\n".join(reason_sentences(why, PodSpec(())))))
     head = ("name", "gang", "why not")
     wrap = {"name": 16, "gang": 12, head[2]: 20}

@@ -102,9 +102,8 @@ def _whys(
     """Yield who is left out, and why: what is asked, verdict and rule, all but the first reason."""
     specs = {pod.key: pod.spec for pod in pods_of_gangs(instance.gangs)}
     for one in unplaced:
-        key = (one.namespace, one.name)
         token = unplaced_cause_token(one.why, funnel_of_remaining_nodes(one, len(instance.nodes)))
-        yield key, (specs.get(key), token, one.reasons[1:])
+        yield one.key, (specs.get(one.key), token, one.reasons[1:])
 
 
 def _sum(found: WhatIfComparison) -> str:

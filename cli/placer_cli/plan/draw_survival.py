@@ -16,7 +16,6 @@ from placer_cli.draw.tables import TableCell, table_of_first_rows
 from placer_cli.draw.text_flow import drawing_with_title
 from placer_cli.draw.texts import names_as_host_lists
 from placer_models.message_text import count_with_noun
-from placer_models.placement import pod_or_gang_title
 from placer_models.reasons import UnplacedCause
 
 MOST_ROWS = 30
@@ -143,7 +142,7 @@ def _why(one: LossOutcome, currency: str) -> Iterator[Text]:
         why = pod.reasons[0]
         if why.startswith(_OUTVOTED):
             why = f"{_OUTVOTED} by other pods of the loss{why.removeprefix(_OUTVOTED)}"
-        by_why.setdefault(why, []).append(pod_or_gang_title(pod.namespace, pod.name))
+        by_why.setdefault(why, []).append(pod.title)
     for why, names in by_why.items():
         yield Text.assemble((names_as_host_lists(names), BAD), f": {why}")
     if one.mend is None:

@@ -24,7 +24,7 @@ from placer_cli.draw.palette import BAD, GOOD, QUIET, STRONG
 from placer_cli.draw.tables import table_of_first_rows, table_without_empty_columns
 from placer_cli.draw.text_flow import drawing_with_title
 from placer_models.message_text import count_with_noun, listed_in_sentence
-from placer_models.placement import Unplaced, pod_or_gang_title
+from placer_models.placement import Unplaced
 from placer_models.pod import pods_of_gangs
 
 MOST_ROWS = 60
@@ -189,7 +189,7 @@ def _no_plan(question: PlanQuestion, answer: NoPlanExists) -> Iterator[Renderabl
 
 
 def _unplaced(one: Unplaced) -> Text:
-    return Text(f"{pod_or_gang_title(one.namespace, one.name)}: {'; '.join(one.reasons)}", BAD)
+    return Text(f"{one.title}: {'; '.join(one.reasons)}", BAD)
 
 
 def _short(short: PodsShortOfOffers) -> str:

@@ -29,7 +29,6 @@ from placer_models.placement import (
     Placed,
     Placement,
     Unplaced,
-    pod_or_gang_title,
 )
 
 _MOST_ROWS = 2_000
@@ -100,9 +99,7 @@ def _sections(
     left: Sequence[Unplaced] = () if isinstance(answer, Placed) else answer.unplaced
     by_why: dict[str, list[str]] = {}
     for pod in left:
-        by_why.setdefault("; ".join(pod.reasons), []).append(
-            pod_or_gang_title(pod.namespace, pod.name)
-        )
+        by_why.setdefault("; ".join(pod.reasons), []).append(pod.title)
     unplaced = [[names_as_host_lists(names), why] for why, names in by_why.items()]
     if unplaced:
         table = sortable_table(("pods", "why"), unplaced[:_MOST_ROWS])
@@ -113,12 +110,9 @@ def _sections(
     yield from report_sections_of_nodes(
         instance, placement, [node for node, _ in came.most_common()]
     )
-    homes = [
-        [pod_or_gang_title(*move.place.key), move.home.node, move.place.node]
-        for move in moves[:_MOST_ROWS]
-    ]
+    homes = [[move.place.title, move.home.node, move.place.node] for move in moves[:_MOST_ROWS]]
     if homes:
         yield html_section("Running pods that move", sortable_table(("pod", "from", "to"), homes))
-    places = [[pod_or_gang_title(p.namespace, p.name), p.node] for p in arrived[:_MOST_ROWS]]
+    places = [[p.title, p.node] for p in arrived[:_MOST_ROWS]]
     if places:
         yield html_section("Places", sortable_table(("pod", "node"), places))

@@ -78,7 +78,7 @@ def why_unplaced(
     reasons = _Reasons(instance, asked, placement, stages, whole)
     lost: dict[NamespacedName, list[Reason]] = {}
     for place in rejected:
-        known = lost.setdefault((place.namespace, place.name), [])
+        known = lost.setdefault(place.key, [])
         known.append(RejectedPlaceReason(place.node, place.why))
     unplaced = (
         _and_rejected(reasons.of(pod, gang), pod, lost.get(pod.key, ()))
@@ -279,7 +279,7 @@ class _Reasons:
             with self._share() as stages:
                 found = [] if gang.lone else [staged_reason_of_gang(gang, stages)]
                 if group := self._group(gang):
-                    known = group.namespace, group.name, group.gangs
+                    known = group.key, group.gangs
                     if known not in self._gangs:
                         gangs = [g for g in self._instance.gangs if g.key in group.gangs]
                         short = staged_reason_of_gang_group(group, gangs, stages)
