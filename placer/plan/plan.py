@@ -349,8 +349,11 @@ def _homeless_in(
     found = 0
     for gang in alone:
         options = solve_options_on_clock(clock, ALONE, 1)
-        answer = solve(replace(instance, gangs=(gang,), groups=()), options)
-        if not isinstance(answer, Placed) and found < MOST_TOLD:
+        asked = replace(instance, gangs=(gang,), groups=())
+        answer = solve(asked, options)
+        if isinstance(answer, Placed) or found == MOST_TOLD:
+            continue
+        if trial_outcome_of(answer, asked) is TrialVerdict.RULED_OUT:
             found += 1
             yield answer.unplaced[0], gang
 

@@ -31,6 +31,7 @@ from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.goals import placed_tier
 from placer_models.placement import (
     Answer,
+    GaveUp,
     PartlyPlaced,
     Placed,
     Placement,
@@ -299,6 +300,22 @@ def test_pods_that_only_old_nodes_hold_are_told_so() -> None:
     (short,) = answer.short
     assert (short.pod, short.count) == ("a", 1)
     assert "example.com/fpga" in " ".join(short.reasons)
+
+
+def test_a_pod_that_there_was_no_time_for_is_not_said_to_fit_nowhere(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """
+    The pod fits on no node, and the search for its place ends too early to show that.
+    """
+    late = GaveUp(5.0, (Unplaced("big", "default", None, ("no place found in time",)),))
+    monkeypatch.setattr(plan, "solve", lambda *_: late)
+    offer = NodeOffer(Node("new", machine("new", 4, 4, 0)), Decimal(5))
+    asked = PlanQuestion(Instance((), (lone("big", spec(8000, 1)),)), (offer,))
+
+    answer = buy(asked, 2.0, threads=1)
+
+    assert not getattr(answer, "unplaced", ())
 
 
 @pytest.mark.parametrize("wanted", ["there-0", "there-1"])
