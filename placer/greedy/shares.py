@@ -182,16 +182,30 @@ def fitting_device_count(node: NodeState, need: DeviceShareNeed, cell: int | Non
     )
 
 
+class DeviceShareNotLeftError(ValueError):
+    """A share is taken that a device has not left after those before it.
+
+    Pods that take virtual functions one after the other may each take one that the next one needs,
+    though there is one for each of them if all are matched together, as a model does.
+    """
+
+
 def banks_after_shares(
     banks: Sequence[DeviceBank], shape: Shape, takes: Sequence[DeviceChosenForShare]
 ) -> tuple[DeviceBank, ...]:
-    """Return the banks once the shares are taken."""
+    """Return the banks once the shares are taken.
+
+    Raises:
+        DeviceShareNotLeftError: One of them is not there any more.
+
+    """
     left = list(banks)
     for position, class_index, at, need in takes:
         bank, wanted = left[position], shape.shares[need]
         device = bank.shareable[class_index][at]
         amounts = device.takes(wanted.share, wanted.function)
-        assert amounts is not None, "a share was given that does not fit"
+        if amounts is None:
+            raise DeviceShareNotLeftError(bank.type)
         after = device._replace(
             left=share_amounts_left(device.left, amounts),
             functions=_after_function(device, wanted.function),

@@ -8,10 +8,13 @@ from dataclasses import replace
 import pytest
 
 from answers import expect
+from brute_force import best_placement
+from exact_checks import check_exact
 from judge.cases_functions import HERE, OF_A, SHARE, held, sharing
 from judge.cases_joint import switched
 from judge.cases_strategies import EACH, applying, healthy_but
 from judge.hand import node, placed, pod, world
+from mixed_worlds import mixed_instance
 from placer.counting.account import account_of
 from placer.judge.breaches import breaches
 from placer.search.options import Engine, SolveOptions
@@ -221,3 +224,14 @@ def test_equal_pods_are_placed_until_the_nics_run_out() -> None:
     for engine in ENGINES:
         answer = solve(world(*pods, nodes=here), SolveOptions(engine=engine, workers=1))
         assert len(answer.placement.pods) == 2
+
+
+def test_functions_that_only_fit_together_end_no_search() -> None:
+    """
+    A pod that takes any function may take the one that the next pod wants; the model gave each one.
+    """
+    world = mixed_instance(401_666)
+
+    asked = [pod.spec.functions for gang in world.gangs for pod in gang.pods]
+    assert (("rdma", ()),) in asked
+    check_exact(world, best_placement(world))

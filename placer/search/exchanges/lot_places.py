@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
+from placer.greedy.shares import DeviceShareNotLeftError
 from placer.search.budget import SolveBudget
 from placer.search.exchanges.lots import Lot, exchange_lots_of
 from placer.search.exchanges.mending import ExchangePlacementRepairer
@@ -229,6 +230,8 @@ def lot_placer_of_batch(
 ) -> ExchangeLotPlacer | None:
     """Return the lots of a batch, or None if there are none, or nothing that could be short.
 
+    None, too, if those in no lot cannot be laid one after the other.
+
     Args:
         problem: The batch.
         start: Places that are known; those of pods that are in no lot stay.
@@ -241,7 +244,10 @@ def lot_placer_of_batch(
         return None
     pods = {pod for lot in lots for pod in lot.pods}
     others = {pod: choice for pod, choice in start.items() if pod not in pods}
-    layer = ExchangeGreedyPodPlacer(problem, others, lambda: budget.over)
+    try:
+        layer = ExchangeGreedyPodPlacer(problem, others, lambda: budget.over)
+    except DeviceShareNotLeftError:
+        return None  # Others have their virtual functions only if these are matched together.
     columns = capacity_left_columns(problem, layer.nodes, pods)
     if columns is None or layer.rules.is_wide:
         return None
